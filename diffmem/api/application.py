@@ -1,0 +1,44 @@
+"""What a process keeps between requests: the repositories, the tool and the models, made at the first request."""
+
+from collections.abc import Callable
+
+from diffmem import __version__, tokens
+from diffmem.config import Config
+from diffmem.limits import Deadline, Limits
+from diffmem.model import ChatModel, OpenAIModel
+from diffmem.repository import Repositories
+from diffmem.shell import Tool
+from diffmem.storage import open_bucket
+
+
+class Application:
+    """The parts that requests share; thread-safe, for one process."""
+
+    version = __version__
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.limits = Limits()
+        self._tokens_loading = tokens.preload()
+        self.bucket = open_bucket(config.store)
+        self.repositories = Repositories(
+            self.bucket, config.cache, cache_max_bytes=config.cache_max_bytes, id_secret=config.id_secret
+        )
+        self.tool = Tool(config.sandbox, self.limits)
+        self.reader = _model(config, config.model)
+        self.writer = _model(config, config.writer_model)
+
+    def counter(self, deadline: Deadline) -> Callable[[str], int]:
+        """`tokens.count`, or an upper bound where the rank file is not there by `deadline` (a cold start's first request)."""
+        self._tokens_loading.join(deadline.remaining())
+        return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
+
+    def close(self) -> None:
+        """End the tool's processes."""
+        self.tool.close()
+
+
+def _model(config: Config, name: str) -> ChatModel | None:
+    if not config.has_model:
+        return None
+    return OpenAIModel(name, config.model_base_url, config.model_api_key)

@@ -1,0 +1,171 @@
+"""What callers may send: the request bodies of the contract, each field bounded, unknown fields refused.
+
+pydantic stands here and where a model's answer enters, because both are untrusted JSON; everything inside DiffMem is a
+frozen dataclass. The OpenAPI document is made from these classes.
+"""
+
+import zoneinfo
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from diffmem.limits import Limits
+
+_LIMITS = Limits()
+_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)
+_LATEST = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _in_range(moment: datetime) -> datetime:
+    if not _EARLIEST <= moment < _LATEST:
+        raise ValueError("must lie between 1970-01-02 and 2100-01-01, the times git can record")
+    return moment
+
+
+def _known_timezone(name: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError) as error:
+        raise ValueError("must be an IANA time zone such as 'Europe/Berlin'") from error
+    return name
+
+
+def _single_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable characters")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_single_line)]
+Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+TimezoneName = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_known_timezone)]
+MessageText = Annotated[Text, Field(max_length=_LIMITS.max_message_chars)]
+LongText = Annotated[Text, Field(max_length=20_000)]
+
+
+class Body(BaseModel):
+    """A request body: strict types, no unknown fields, no infinities."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class MessageBody(Body):
+    """One message of a session that is over."""
+
+    role: Label
+    content: MessageText
+    name: Label | None = None
+    at: Moment | None = None
+    id: Label | None = None
+
+
+class TurnBody(Body):
+    """One message of the conversation that asks for context."""
+
+    role: Label
+    content: MessageText
+    name: Label | None = None
+
+
+Messages = Annotated[list[MessageBody], Field(min_length=1, max_length=_LIMITS.max_messages)]
+Turns = Annotated[list[TurnBody], Field(min_length=1, max_length=_LIMITS.max_messages)]
+Metadata = Annotated[dict[Label, Annotated[Text, Field(max_length=2_000)]], Field(max_length=50)]
+
+
+class UserBody(Body):
+    """PUT /v1/users/{user}: all optional."""
+
+    profile: Annotated[Text, Field(max_length=100_000)] | None = None
+    timezone: TimezoneName | None = None
+    instructions: LongText | None = None
+    ontology: dict[str, Any] | None = None
+
+
+class SessionBody(Body):
+    """POST sessions: a conversation to remember, as `messages` or as a `transcript`."""
+
+    session_id: Label | None = None
+    messages: Messages | None = None
+    transcript: Annotated[Text, Field(min_length=1, max_length=4_000_000)] | None = None
+    occurred_at: Moment | None = None
+    timezone: TimezoneName | None = None
+    source: Label | None = None
+    metadata: Metadata = Field(default_factory=dict)
+    instructions: LongText | None = None
+    time_budget_s: Annotated[float, Field(ge=0.05, le=3600)] = 60.0
+    mode: Literal["distill", "archive"] = "distill"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "SessionBody":
+        if (self.messages is None) == (self.transcript is None):
+            raise ValueError("exactly one of 'messages' and 'transcript' is needed")
+        return self
+
+
+class MessagesBody(Body):
+    """POST messages: more of a conversation that is still open."""
+
+    conversation: Label | None = None
+    messages: Messages
+    timezone: TimezoneName | None = None
+    source: Label | None = None
+
+
+class DistillBody(Body):
+    """POST distill: one session or whatever is pending."""
+
+    session_id: Label | None = None
+    time_budget_s: Annotated[float, Field(ge=0.05, le=3600)] = 60.0
+    close: bool = False
+
+
+class ContextBody(Body):
+    """POST context: a conversation or a query that memory should bear on."""
+
+    conversation: Turns | None = None
+    query: Annotated[MessageText, Field(min_length=1)] | None = None
+    max_tokens: Annotated[int, Field(ge=64, le=200_000)] = 8000
+    time_budget_s: Annotated[float, Field(ge=0.05, le=300)] = 20.0
+    as_of: Moment | None = None
+    planner: Literal["auto", "agent", "offline"] = "auto"
+    trace: bool = False
+    remember: SessionBody | None = None
+
+    @model_validator(mode="after")
+    def _one_question(self) -> "ContextBody":
+        if (self.conversation is None) == (self.query is None):
+            raise ValueError("exactly one of 'conversation' and 'query' is needed")
+        return self
+
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """`(role, content)` of every message, oldest first; a query is one message of the user's."""
+        if self.query is not None:
+            return (("user", self.query),)
+        return tuple((turn.role, turn.content) for turn in self.conversation or ())
+
+
+class RunBody(Body):
+    """POST run: one command line for the read-only tool."""
+
+    command: Annotated[str, Field(min_length=1)]
+    as_of: Moment | None = None
+
+
+def first_problem(error_list: list[Mapping[str, Any]]) -> str:
+    """One line that names the field and the value of the first of pydantic's errors."""
+    first = error_list[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the body"
+    message = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] in ("missing", "value_error") and not first["loc"]:
+        return message
+    shown = repr(first["input"])
+    return f"{field}: {message}, not {shown if len(shown) <= 80 else shown[:77] + '...'}"

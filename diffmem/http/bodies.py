@@ -1,0 +1,78 @@
+"""Request bodies: read within their limit, decoded, and validated against a model of `diffmem.api.requests`."""
+
+import re
+from typing import Protocol, TypeVar
+
+import flask
+from pydantic import BaseModel, ValidationError
+from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
+
+from diffmem.api.requests import first_problem
+from diffmem.errors import InvalidRequest, TooLarge, UnsupportedMediaType
+from diffmem.limits import Limits
+
+M = TypeVar("M", bound=BaseModel)
+
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = re.compile(rb"[\[{\]}]")
+
+
+class _HasLimit(Protocol):
+    max_content_length: int | None
+
+
+def raw(request: flask.Request, max_bytes: int) -> bytes:
+    """The body as it was sent.
+
+    Raises:
+        TooLarge: over `max_bytes`, also where the sender did not say how long the body is.
+        UnsupportedMediaType: the body is compressed.
+    """
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("Content-Encoding is not supported: send the body as it is")
+    limited: _HasLimit = request
+    limited.max_content_length = max_bytes
+    try:
+        return request.get_data(cache=False)
+    except RequestEntityTooLarge as error:
+        raise TooLarge(f"the body is over {max_bytes} bytes") from error
+    except ClientDisconnected as error:
+        raise InvalidRequest("the body ended before its Content-Length") from error
+
+
+def json_model(request: flask.Request, model: type[M], limits: Limits) -> M:
+    """The JSON body as an instance of `model`; an empty body counts as `{}`.
+
+    Raises:
+        InvalidRequest: naming the offending field and value.
+        TooLarge, UnsupportedMediaType: see `raw`.
+    """
+    data = raw(request, limits.max_body_bytes)
+    if data and request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
+        raise UnsupportedMediaType(f"Content-Type must be application/json, not {request.mimetype!r}")
+    _check_depth(data, limits.max_json_depth)
+    try:
+        return model.model_validate_json(data or b"{}")
+    except ValidationError as error:
+        raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error
+
+
+def query_model(request: flask.Request, model: type[M]) -> M:
+    """The query string as an instance of `model`; a parameter given twice is refused."""
+    values = {}
+    for name, found in request.args.lists():
+        if len(found) > 1:
+            raise InvalidRequest(f"{name}: given {len(found)} times")
+        values[name] = found[0]
+    try:
+        return model.model_validate(values, strict=False)
+    except ValidationError as error:
+        raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error
+
+
+def _check_depth(data: bytes, max_depth: int) -> None:
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b'""', data)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > max_depth:
+            raise InvalidRequest(f"the body nests deeper than {max_depth} levels")

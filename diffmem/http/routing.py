@@ -1,0 +1,95 @@
+"""From a method and a raw path to a route and its parameters.
+
+The raw path is split before it is percent-decoded, so that `a%2Fb` is one segment: a bad user id is told so, and never
+becomes another route or another user.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BaseModel
+
+from diffmem.api.call import Answer
+from diffmem.errors import InvalidRequest, MethodNotAllowed, UnknownRoute
+
+Scope = Literal["public", "read", "write", "hook"]
+
+_USER = re.compile(r"[A-Za-z0-9_@+:=-][A-Za-z0-9._@+:=-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row of the contract's table. `{name}` in the pattern is one segment; a last `{name*}` is all that follow.
+
+    `body` is a model for JSON, `bytes` for the raw body, None where none is read; `query` a model for the query string.
+    """
+
+    method: str
+    pattern: str
+    handler: Callable[..., Answer]
+    scope: Scope
+    summary: str
+    body: type[BaseModel] | type[bytes] | None = None
+    query: type[BaseModel] | None = None
+    answer: type | None = None
+    statuses: tuple[int, ...] = (200,)
+
+
+def match(routes: Sequence[Route], method: str, raw_path: str) -> tuple[Route, dict[str, str]]:
+    """The route for `method` and `raw_path`, and its parameters, decoded. HEAD is served as GET.
+
+    Raises:
+        UnknownRoute: no route has this path.
+        MethodNotAllowed: routes have it, for other methods.
+        InvalidRequest: a segment is not UTF-8, or the user id is not one.
+    """
+    segments = raw_path.split("?", 1)[0].split("/")[1:]
+    found = [
+        (route, parameters) for route in routes if (parameters := _parameters(route.pattern, segments)) is not None
+    ]
+    if not found:
+        raise UnknownRoute(f"no route at {_shown(raw_path)}")
+    wanted = "GET" if method == "HEAD" else method
+    for route, parameters in found:
+        if route.method == wanted:
+            return route, {name: _decoded(name, value) for name, value in parameters.items()}
+    allowed = tuple(sorted({route.method for route, _ in found}))
+    raise MethodNotAllowed(f"{_shown(raw_path)} takes {', '.join(allowed)}, not {method[:20]!r}", allowed)
+
+
+def _parameters(pattern: str, segments: list[str]) -> dict[str, str] | None:
+    wanted = pattern.split("/")[1:]
+    if wanted[-1].endswith("*}"):
+        head, rest = wanted[:-1], wanted[-1][1:-2]
+        if len(segments) <= len(head):
+            return None
+        parameters = _parameters("/" + "/".join(head), segments[: len(head)])
+        return None if parameters is None else parameters | {rest: "/".join(segments[len(head) :])}
+    if len(wanted) != len(segments):
+        return None
+    parameters = {}
+    for want, have in zip(wanted, segments, strict=True):
+        if want.startswith("{"):
+            parameters[want[1:-1]] = have
+        elif want != have:
+            return None
+    return parameters
+
+
+def _decoded(name: str, raw: str) -> str:
+    try:
+        value = unquote_to_bytes(raw).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{name}: {_shown(raw)} is not UTF-8") from error
+    if name == "user" and not _USER.fullmatch(value):
+        raise InvalidRequest(
+            f"user: {value[:140]!r} is not 1 to 128 characters of A-Z a-z 0-9 . _ @ + : = - that do not start with '.'"
+        )
+    return value
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= 100 else path[:97] + "...")

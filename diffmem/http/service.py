@@ -1,0 +1,149 @@
+"""One HTTP request, top to bottom: identify, route, authenticate, decode, call the API, encode, log."""
+
+import dataclasses
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import Any
+
+import flask
+
+from diffmem.api.application import Application
+from diffmem.api.call import Answer, Call
+from diffmem.config import Config
+from diffmem.errors import DiffMemError, RequestError
+from diffmem.http import bodies, log, problems, trace
+from diffmem.http.auth import Authenticator
+from diffmem.http.routes import ROUTES
+from diffmem.http.routing import Route, match
+from diffmem.limits import Deadline, Limits
+
+_DEFAULT_REQUEST_SECONDS = 3600.0
+_PLATFORM_MARGIN_SECONDS = 2.0
+
+
+class Service:
+    """The function behind `main.diffmem`: made once at import, it opens nothing before the first request of a process."""
+
+    def __init__(self, config: Config, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._config = config
+        self._now = now
+        self._limits = Limits()
+        self._authenticator = Authenticator(config)
+        self._lock = threading.Lock()
+        self._application: Application | None = None
+        self._pid = 0
+
+    def handle(self, request: flask.Request) -> flask.Response:
+        """Answer one request; an error becomes its problem+json body here and nowhere else."""
+        began = time.monotonic()
+        request_id = trace.request_id(request.headers)
+        route: Route | None = None
+        try:
+            route, parameters = match(ROUTES, request.method, _raw_path(request))
+            response, noted = self._answer(request, route, parameters, request_id)
+        except Exception as error:  # noqa: BLE001 - the edge: whatever arises becomes a problem and a log line
+            response, noted = _problem(error, request_id)
+        response.headers["X-Request-Id"] = request_id
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Cache-Control"] = "no-store"
+        _log(response, request, route, request_id, time.monotonic() - began, noted)
+        return response
+
+    def close(self) -> None:
+        """Release what the first request opened; the next request opens it again."""
+        with self._lock:
+            application, self._application = self._application, None
+        if application is not None:
+            application.close()
+
+    def _answer(
+        self, request: flask.Request, route: Route, parameters: dict[str, str], request_id: str
+    ) -> tuple[flask.Response, dict[str, Any]]:
+        caller = self._authenticator.caller(request.headers, request.remote_addr, route.scope, parameters.get("user"))
+        arguments: dict[str, Any] = dict(parameters)
+        if route.body is bytes:
+            arguments["body"] = bodies.raw(request, self._limits.max_import_bytes)
+        elif route.body is not None:
+            arguments["body"] = bodies.json_model(request, route.body, self._limits)
+        if route.query is not None:
+            arguments["query"] = bodies.query_model(request, route.query)
+        call = Call(request_id, self._deadline(), self._now(), caller, dict(request.headers))
+        answer = route.handler(self._app(), call, **arguments)
+        return _encode(answer), {**answer.log, "caller": caller}
+
+    def _deadline(self) -> Deadline:
+        platform = self._config.request_timeout_seconds
+        return Deadline(max(1.0, platform - _PLATFORM_MARGIN_SECONDS) if platform else _DEFAULT_REQUEST_SECONDS)
+
+    def _app(self) -> Application:
+        with self._lock:
+            if self._application is None or self._pid != os.getpid():
+                self._application = Application(self._config)
+                self._pid = os.getpid()
+            return self._application
+
+
+def _raw_path(request: flask.Request) -> str:
+    # gunicorn and Werkzeug name the undecoded target differently; PATH_INFO has already lost `%2F`.
+    return str(request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path)
+
+
+def _encode(answer: Answer) -> flask.Response:
+    data = answer.content if isinstance(answer.content, bytes) else to_json(answer.content)
+    response = flask.Response(data, answer.status, dict(answer.headers), content_type=answer.media_type)
+    if answer.timings_ms:
+        response.headers["Server-Timing"] = ", ".join(f"{name};dur={ms}" for name, ms in answer.timings_ms.items())
+    return response
+
+
+def _problem(error: Exception, request_id: str) -> tuple[flask.Response, dict[str, Any]]:
+    response = flask.Response(
+        to_json(problems.body(error, request_id)),
+        problems.row(error).status,
+        problems.headers(error),
+        content_type="application/problem+json",
+    )
+    noted: dict[str, Any] = {"problem": problems.row(error).slug}
+    if not isinstance(error, DiffMemError):
+        noted["stack"] = log.frames(error)
+    elif not isinstance(error, RequestError):
+        noted["error"] = f"{type(error).__name__}: {error}"
+    return response, noted
+
+
+def _log(
+    response: flask.Response,
+    request: flask.Request,
+    route: Route | None,
+    request_id: str,
+    seconds: float,
+    noted: dict[str, Any],
+) -> None:
+    if "Server-Timing" not in response.headers:
+        response.headers["Server-Timing"] = f"total;dur={round(seconds * 1000)}"
+    severity = "ERROR" if response.status_code >= 500 else "WARNING" if response.status_code >= 400 else "INFO"
+    name = f"{request.method} {route.pattern if route else '(no route)'}"
+    fields = {"request_id": request_id, "status": response.status_code, "ms": round(seconds * 1000)}
+    log.write(severity, name, fields | noted)
+
+
+def to_json(content: Any) -> bytes:
+    """`content` as UTF-8 JSON: dataclasses as objects, times as RFC 3339, tuples as arrays."""
+    return json.dumps(content, default=_plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
+    if hasattr(value, "items"):
+        return dict(value.items())
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,20 @@
+"""The one HTTP function. `functions-framework --target diffmem --port 8080` serves it.
+
+functions-framework imports this file in gunicorn's master process and forks: nothing is opened and no thread starts here.
+"""
+
+import os
+
+import flask
+import functions_framework
+
+from diffmem.config import Config
+from diffmem.http.service import Service
+
+service = Service(Config.from_environment(os.environ))
+
+
+@functions_framework.http
+def diffmem(request: flask.Request) -> flask.Response:
+    """Every method and path: see API.md's routes in the README."""
+    return service.handle(request)
