@@ -1,7 +1,7 @@
-"""A retrieval plan: pointers into memory, as data. The types, and how an untrusted answer becomes one."""
+"""The types of a plan: pointers into memory, what was rejected of them, and what a model said about them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 PointerType = Literal["file", "file_section", "git_diff", "git_log", "git_show", "command"]
@@ -10,7 +10,11 @@ Priority = Literal["must_include", "if_budget_allows"]
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where a piece of context lies; which fields are set depends on `type` (API.md). Lines count from 1, ends included."""
+    """Where a piece of context lies; which fields are set depends on `type` (API.md).
+
+    Lines count from 1, ends included; a `line_end` of None is the file's end. A `path` of None is the whole repository,
+    which `git_log` alone may name. `since` and `rev` are revisions as they were written, or a day (`2024-03-05`).
+    """
 
     type: PointerType
     path: str | None = None
@@ -27,7 +31,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A pointer that cannot be used, as it was received, and why."""
+    """A pointer that cannot be used, as it was received (long values shortened), and why, for a person to read."""
 
     pointer: Any
     why: str
@@ -40,4 +44,4 @@ class Plan:
     pointers: Sequence[Pointer]
     synthesis: str = ""
     entities: Sequence[str] = ()
-    rejected: Sequence[Rejected] = field(default=())
+    rejected: Sequence[Rejected] = ()
