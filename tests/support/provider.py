@@ -35,7 +35,7 @@ DEFAULT_USAGE: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as the server read it; `number` counts from 0 within its script, `body` is `{}` where it is no object."""
+    """A request as the server read it; `number` counts from 0 within its script, `body` is `{}` unless an object."""
 
     number: int
     method: str
