@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from diffmem.errors import StorageUnavailable
 from diffmem.limits import Deadline
 
 MAX_NAME_BYTES = 900
@@ -102,6 +103,10 @@ class Bucket(Protocol):
 
     def close(self) -> None:
         """Let go of connections; a later call opens new ones."""
+
+
+class Refused(StorageUnavailable):
+    """The bucket will not do this, now or later: no permission, no credentials, no such bucket."""
 
 
 def check_name(name: str) -> str:
