@@ -5,7 +5,7 @@ memory.
 """
 
 from diffmem.model.addresses import Addresses
-from diffmem.model.messages import ChatModel, Message, Reply, ToolCall, ToolSpec, Usage
+from diffmem.model.messages import ChatModel, Message, Reply, Style, ToolCall, ToolSpec, Usage
 from diffmem.model.openai_model import OpenAIModel
 
-__all__ = ["Addresses", "ChatModel", "Message", "OpenAIModel", "Reply", "ToolCall", "ToolSpec", "Usage"]
+__all__ = ["Addresses", "ChatModel", "Message", "OpenAIModel", "Reply", "Style", "ToolCall", "ToolSpec", "Usage"]

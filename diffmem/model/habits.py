@@ -84,7 +84,8 @@ def payload(request: Request, habits: Habits) -> dict[str, Any]:
     body: dict[str, Any] = {"model": request.model}
     if not is_text:
         body |= _tools(request, habits)
-    if request.schema is not None and ("tools" not in body or habits.shape_beside_tools):
+    may_call = "tools" in body and "tool_choice" not in body
+    if request.schema is not None and (not may_call or habits.shape_beside_tools):
         messages = _shaped(messages, request.schema, habits.shapes[0], body)
     if habits.token_fields:
         body[habits.token_fields[0]] = request.max_completion_tokens
@@ -164,6 +165,8 @@ def _no_system_role(habits: Habits, body: Mapping[str, Any]) -> Habits:
 def _looser_shape(habits: Habits, body: Mapping[str, Any]) -> Habits:
     if "response_format" not in body:
         return habits
+    if "tool_choice" in body:
+        return replace(habits, tool_choice=False)  # without tools beside it, the shape may do
     if "tools" in body:
         return replace(habits, shape_beside_tools=False)
     return replace(habits, shapes=habits.shapes[1:])
@@ -197,7 +200,10 @@ _CHANGES: tuple[tuple[str, Callable[[Habits, Mapping[str, Any]], Habits]], ...] 
     (r"temperature", _no_temperature),
     (r"reasoning", _no_effort),
     (r"system (?:role|message|prompt)|role.{0,20}system|roles must alternate", _no_system_role),
-    (r"response_format|response format|json_schema|json schema|json_object|structured output|grammar", _looser_shape),
+    (
+        r"response_format|response format|json_schema|json schema|json_object|structured output|mime type|grammar",
+        _looser_shape,
+    ),
     (r"tool_choice|tool choice", _no_tool_choice),
     (r"tool|function", _no_tools),
 )
