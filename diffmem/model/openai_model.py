@@ -110,10 +110,7 @@ class OpenAIModel:
 
     def _wait(self, failure: Failure, retries: int, deadline: Deadline) -> None:
         """Wait before the next try, or raise the error where there shall be none."""
-        asked = failure.retry_after
-        seconds = asked if asked is not None else _BACKOFF_SECONDS * random.uniform(0.5, 1.0)
-        if failure.status is None:
-            seconds = 0.0
+        seconds = _pause(failure)
         fits = seconds + _SHORTEST_ANSWER_SECONDS < deadline.remaining()
         if not failure.is_transient or retries > _MAX_RETRIES or not fits:
             raise failure.error()
@@ -142,3 +139,10 @@ class OpenAIModel:
 
     def _scrubbed(self, message: str) -> str:
         return message.replace(self._api_key, "***")[:2000] if self._api_key else message[:2000]
+
+
+def _pause(failure: Failure) -> float:
+    """Seconds to wait before the same is asked again; none after a broken connection or answer."""
+    if failure.retry_after is not None:
+        return failure.retry_after
+    return 0.0 if failure.status in (None, 200) else _BACKOFF_SECONDS * random.uniform(0.5, 1.0)

@@ -61,15 +61,13 @@ def read_usage(usage: Any) -> Usage:
 
 
 def error_message(payload: Any) -> str:
-    """The words of an error in a body: `{"error": {"message"}}`, `{"error": "..."}`, `{"detail"}`, `{"message"}`."""
-    if not isinstance(payload, dict):
-        return str(payload)
-    error = payload.get("error") or payload.get("detail") or payload.get("message") or payload
-    if isinstance(error, dict):
-        described = error.get("message") or error
-        code = error.get("code") or error.get("type")
-        return f"{described} ({code})" if isinstance(code, str) else str(described)
-    return str(error)
+    """The words of an error, its code at their end: `{"error": {...}}`, `{"error": "..."}`, what is within, or text."""
+    inner = payload.get("error") or payload if isinstance(payload, dict) else payload
+    if not isinstance(inner, dict):
+        return str(inner)
+    words = inner.get("message") or inner.get("detail") or inner
+    code = inner.get("code") or inner.get("type")
+    return f"{words} ({code})" if isinstance(code, str) else str(words)
 
 
 def _payload(text: str) -> Mapping[str, Any]:
