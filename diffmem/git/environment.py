@@ -1,13 +1,11 @@
-"""Every git command that DiffMem runs, in an environment in which git reads no configuration but ours.
+"""What a git process sees: our flags and our environment, and nothing of the host's.
 
 *Covered*: nothing of the host's or a repository's configuration, attributes, hooks, pagers, editors, replace objects,
 lazy fetches or helpers takes effect. *Not covered*: which sub-commands and options a model may use; that is the tool's
 policy (`diffmem.shell`).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 FLAGS: tuple[str, ...] = (
@@ -35,26 +33,15 @@ FLAGS: tuple[str, ...] = (
 class Checkout:
     """One revision of one user's memory on disk: plain files, and a git directory made by us beside them.
 
-    `tree` holds no `.git`; `git_dir` holds HEAD (at `head`), one branch, an index of `head` and our config; `objects` is the
-    object directory that all checkouts of this user share. All three are read-only to whoever uses the checkout.
+    `tree` holds no `.git`; `git_dir` holds HEAD (at `head`), one branch, an index of `head` and our config; `objects`
+    is the object directory that all checkouts of this user share. All three are read-only to whoever uses the
+    checkout.
     """
 
     tree: Path
     git_dir: Path
     objects: Path
     head: str
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One commit of the history, with the paths it changed against its first parent."""
-
-    sha: str
-    occurred_at: datetime
-    recorded_at: datetime
-    subject: str
-    trailers: Mapping[str, str]
-    paths: tuple[str, ...]
 
 
 def environment(checkout: Checkout) -> dict[str, str]:

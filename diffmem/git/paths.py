@@ -1,0 +1,47 @@
+"""Which paths a memory may hold, whoever wrote them: a request, a model, or an imported history.
+
+*Covered*: leaving the tree, `.git` and everything git would take orders from (`.gitattributes`, `.gitmodules`, also
+as HFS+ and NTFS spell them), options in disguise (a leading `-`), control and bidirectional characters, names that no
+file system takes. *Not covered*: whether a path makes sense in the layout of a memory; that is `diffmem.memory`.
+
+The `.git` look-alikes are those of git's own `verify_path` (`is_hfs_dotgit`, `is_ntfs_dotgit` in path.c and utf8.c).
+"""
+
+import unicodedata
+
+MAX_PATH_BYTES = 1024
+MAX_PART_BYTES = 200
+MAX_DEPTH = 16
+
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def unsafe_reason(path: str) -> str | None:
+    """Why a memory must not hold a file of this path, or None where it may."""
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH:
+        return f"more than {MAX_DEPTH} folders deep"
+    try:
+        if len(path.encode()) > MAX_PATH_BYTES:
+            return f"longer than {MAX_PATH_BYTES} bytes"
+    except UnicodeEncodeError:
+        return "not Unicode text"
+    if any(unicodedata.category(character) in _UNSEEN for character in path):
+        return "a character that cannot be seen"
+    return next((reason for part in parts if (reason := _unsafe_part(part))), None)
+
+
+def _unsafe_part(part: str) -> str | None:
+    if part in ("", ".", ".."):
+        return "an empty, '.' or '..' part"
+    if part.startswith("-"):
+        return "a part that begins with '-'"
+    if part.lower().startswith((".git", "git~")):
+        return "a part that git keeps for itself"
+    if part.endswith((" ", ".")) or part.startswith(" "):
+        return "a part that begins with a blank, or ends with a blank or '.'"
+    if any(character in part for character in '\\:*?"<>|'):
+        return "a character that not every file system takes"
+    if len(part.encode()) > MAX_PART_BYTES:
+        return f"a part longer than {MAX_PART_BYTES} bytes"
+    return None

@@ -1,0 +1,83 @@
+"""One git process from start to end: started by GitPython, never by a shell, and gone when its deadline is.
+
+*Covered*: the environment is `environment(checkout)` and nothing else (`env -i`: GitPython itself would hand down the
+server's, with its keys); the process is its own group, and the whole group is killed when time is up; an error names
+the sub-command and never a path of the host. *Not covered*: output is held in memory, so a caller bounds what it asks
+for.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from diffmem.errors import DeadlineExceeded, GitError
+from diffmem.git.environment import FLAGS, Checkout, environment
+from diffmem.limits import Deadline
+
+_HOST_PATH = re.compile(r"(?<![\w.])/[^\s'\":]+")
+_MAX_DETAIL_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a process wrote on its standard output, and the code it ended with."""
+
+    output: bytes
+    exit_code: int
+
+
+def run(
+    checkout: Checkout,
+    args: Sequence[str],
+    deadline: Deadline,
+    *,
+    stdin: bytes | None = None,
+    extra: Mapping[str, str] | None = None,
+    allowed: Sequence[int] = (0,),
+) -> Finished:
+    """The end of `git ARGS...` on `checkout`; `extra` adds variables to its environment.
+
+    Raises:
+        GitError: an exit code that is not among `allowed`.
+        DeadlineExceeded: the process was still running at the deadline, and is now dead.
+    """
+    deadline.check(f"git {args[0]}")
+    variables = {**environment(checkout), **(extra or {})}
+    process = _start(["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in variables.items()), "git", *FLAGS, *args], stdin)
+    try:
+        output, errors = process.communicate(stdin, timeout=deadline.remaining())
+    except subprocess.TimeoutExpired as error:
+        raise DeadlineExceeded(f"out of time during git {args[0]}") from error
+    finally:
+        _kill(process)
+    if process.returncode not in allowed:
+        raise GitError(f"git {args[0]} failed with exit code {process.returncode}: {_detail(errors)}")
+    return Finished(output, process.returncode)
+
+
+def _start(command: list[str], stdin: bytes | None) -> "subprocess.Popen[bytes]":
+    from git.cmd import Git  # it runs `git version` and costs 0.1 s: not before the first command
+
+    started = Git("/").execute(
+        command, istream=None if stdin is None else subprocess.PIPE, as_process=True, start_new_session=True
+    )
+    assert started.proc is not None
+    process, started.proc = started.proc, None  # else its finaliser would signal a process that we have reaped
+    return process
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    """End the process group of a process that has not ended, and collect it."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _detail(errors: bytes) -> str:
+    text = _HOST_PATH.sub("PATH", errors.decode("utf-8", "replace")).strip()
+    return " ".join(text.split())[:_MAX_DETAIL_CHARS] or "no message"

@@ -1,0 +1,198 @@
+"""The warm cache on disk: what may be lost at any time, and what nobody else on the machine may read.
+
+    CACHE/<hash of the bucket's URL>/       0711: other accounts may pass (the tool's sandbox is one), not look around
+      <uid>/m                       the last manifest read, with its generation; 0600
+      <uid>/<id>-<epoch>/           one repository's history
+        lease                       locked by whoever has a snapshot open; its time is that of the last use
+        git/                        a bare git directory for our own commands
+        objects/pack/               packs, each named by its checksum
+        views/<head>/               checkouts (`diffmem.repository.views`)
+      tmp/                          what is being made, and what is being removed
+
+Everything is made aside and renamed into place. Nothing here is ever believed without a check against the manifest, and
+refs are never read from here.
+"""
+
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from diffmem.errors import ConfigError
+from diffmem.git.environment import Checkout
+from diffmem.git.packs import Pack
+from diffmem.repository import lease
+from diffmem.repository.lease import Lease
+
+_STALE_SECONDS = 3600.0
+_GENERATION_BYTES = 8
+
+
+class CachedRepository:
+    """The directory of one history (one id, one epoch) of one user."""
+
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self.root = root
+        self.scratch = scratch
+        self.objects = root / "objects"
+        self.packs = self.objects / "pack"
+        self.git_dir = root / "git"
+        self.views = root / "views"
+
+    def prepare(self) -> None:
+        """Make what is missing of the directories and of the bare git directory."""
+        for directory in (self.scratch, self.packs, self.git_dir / "refs", self.views):
+            directory.mkdir(parents=True, exist_ok=True)
+        for directory in (self.root, self.objects, self.packs, self.views):
+            directory.chmod(0o755)
+        if not (self.git_dir / "HEAD").exists():
+            write_file(self.git_dir / "HEAD", b"ref: refs/heads/main\n", self.scratch)
+
+    def bare(self, head: str) -> Checkout:
+        """The repository without a tree, for commands that need none."""
+        return Checkout(self.root / "no-tree", self.git_dir, self.objects, head)
+
+    def use(self) -> Lease | None:
+        """Keep the directory from eviction and note its use; None where it has just been removed."""
+        held = lease.share(self.root / "lease")
+        with suppress(FileNotFoundError):
+            os.utime(self.root / "lease")
+        return held
+
+    def has(self, trailer: str, psz: int, isz: int) -> bool:
+        """Whether both files of a pack are here with these sizes."""
+        path = self.packs / f"pack-{trailer}.pack"
+        try:
+            return path.stat().st_size == psz and path.with_suffix(".idx").stat().st_size == isz
+        except OSError:
+            return False
+
+    def install(self, pack: Pack) -> None:
+        """Put a pack where git finds it: the pack first, then the index that announces it."""
+        path = self.packs / f"pack-{pack.trailer}.pack"
+        write_file(path, pack.data, self.scratch, mode=0o444)
+        write_file(path.with_suffix(".idx"), pack.index, self.scratch, mode=0o444)
+
+    def remove(self, trailer: str) -> None:
+        """Take a pack away, the index first."""
+        path = self.packs / f"pack-{trailer}.pack"
+        path.with_suffix(".idx").unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+    def remove_damaged(self, trailers: Iterable[str]) -> int:
+        """Take away those of the packs that do not match their checksums; gives how many."""
+        damaged = [trailer for trailer in trailers if not self._is_sound(trailer)]
+        for trailer in damaged:
+            self.remove(trailer)
+        return len(damaged)
+
+    def _is_sound(self, trailer: str) -> bool:
+        path = self.packs / f"pack-{trailer}.pack"
+        try:
+            return Pack(path.read_bytes(), path.with_suffix(".idx").read_bytes()).is_whole()
+        except OSError:
+            return False
+
+
+class Cache:
+    """The directories of all users of one bucket, under `root`, which `prepare` makes."""
+
+    def __init__(self, root: Path, bucket_url: str) -> None:
+        self._top = root
+        self._root = root / hashlib.sha256(bucket_url.encode()).hexdigest()[:16]
+        self._scratch = self._root / "tmp"
+
+    def prepare(self) -> None:
+        """Make the root, readable by no other account.
+
+        Raises:
+            ConfigError: it exists and is another account's, or others may write to it.
+        """
+        self._top.mkdir(mode=0o711, parents=True, exist_ok=True)
+        found = self._top.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise ConfigError("DIFFMEM_CACHE must be a directory of the account that the server runs as")
+        for directory in (self._top, self._root, self._scratch):
+            directory.mkdir(exist_ok=True)
+            directory.chmod(0o711)
+
+    def repository(self, uid: str, repository_id: str, epoch: int) -> CachedRepository:
+        """The directory of a history; it may not exist yet."""
+        return CachedRepository(self._root / uid / f"{repository_id}-{epoch}", self._scratch)
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """An empty directory that is gone afterwards."""
+        directory = self._scratch / secrets.token_hex(8)
+        directory.mkdir(parents=True)
+        try:
+            yield directory
+        finally:
+            remove_tree(directory)
+
+    def temporary_repository(self) -> CachedRepository:
+        """A directory for a history that is nobody's yet."""
+        return CachedRepository(self._scratch / secrets.token_hex(8), self._scratch)
+
+    def load(self, uid: str) -> tuple[int, bytes] | None:
+        """The generation and the bytes of the last manifest that was saved, or None."""
+        try:
+            data = (self._root / uid / "m").read_bytes()
+        except OSError:
+            return None
+        return int.from_bytes(data[:_GENERATION_BYTES], "big"), data[_GENERATION_BYTES:]
+
+    def save(self, uid: str, generation: int, data: bytes) -> None:
+        """Keep a manifest for the next process."""
+        (self._root / uid).mkdir(mode=0o711, parents=True, exist_ok=True)
+        write_file(self._root / uid / "m", generation.to_bytes(_GENERATION_BYTES, "big") + data, self._scratch, 0o600)
+
+    def wipe(self, uid: str, keep: CachedRepository | None = None) -> None:
+        """Remove everything of a user, or everything but one history and the manifest."""
+        try:
+            found = list((self._root / uid).iterdir())
+        except OSError:
+            return
+        if keep is None:
+            discard(self._root / uid, self._scratch)
+            return
+        for path in found:
+            if path != keep.root and path.is_dir():
+                discard(path, self._scratch)
+
+    def clear_stale(self) -> None:
+        """Remove what killed processes left unfinished."""
+        for path in self._scratch.iterdir():
+            with suppress(FileNotFoundError):
+                if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
+                    remove_tree(path)
+
+
+def write_file(path: Path, data: bytes, scratch: Path, mode: int = 0o644) -> None:
+    """Write aside and rename into place, so that nobody sees half of it."""
+    aside = scratch / secrets.token_hex(8)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(data)
+    aside.replace(path)
+
+
+def discard(path: Path, scratch: Path) -> None:
+    """Move a directory out of sight, then remove it."""
+    target = scratch / secrets.token_hex(8)
+    with suppress(FileNotFoundError):
+        path.rename(target)
+        remove_tree(target)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory or file, whoever else may be removing it too."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
