@@ -23,13 +23,12 @@ from dataclasses import dataclass
 from diffmem.memory import frontmatter
 from diffmem.memory.names import name_key, slug
 
-__all__ = ["Entity", "Section", "citations", "find_entity", "is_entity_path", "name_key", "parse_entity", "slug"]
+__all__ = ["Entity", "Section", "find_entity", "is_entity_path", "name_key", "parse_entity", "render_entity", "slug"]
 
 _PATH = re.compile(r"memories/([^/]+)/(?:.*/)?([^/]+)\.md")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 _FACT = re.compile(r"[ \t]*[-*+][ \t]+\S")
-_CITATION = re.compile(r"\^\[([^\[\]#\s]+)(?:#(\d{1,9}))?\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +93,18 @@ def parse_entity(path: str, data: bytes) -> Entity:
     )
 
 
+def render_entity(entity: Entity) -> bytes:
+    """A new file for `entity`: its front matter and its name as the title, no sections yet."""
+    head = {
+        "name": entity.name,
+        "aliases": entity.aliases,
+        "kind": entity.kind,
+        "cues": entity.cues,
+        "always_load": entity.always_load,
+    }
+    return f"{frontmatter.write(head)}\n# {entity.name}\n".encode("utf-8", "replace")
+
+
 def find_entity(entities: Iterable[Entity], name: str, kind: str | None = None) -> Entity | None:
     """The entity that `name` or an alias of that spelling belongs to.
 
@@ -103,11 +114,6 @@ def find_entity(entities: Iterable[Entity], name: str, kind: str | None = None) 
     found = [entity for entity in entities if key in map(name_key, entity.names)]
     ranked = sorted(found, key=lambda entity: (entity.kind != kind, name_key(entity.name) != key, entity.path))
     return ranked[0] if ranked else None
-
-
-def citations(line: str) -> list[tuple[str, int | None]]:
-    """`(stem, message number)` of each citation in `line`, in order; None as number where it cites a whole session."""
-    return [(stem, int(n) if n else None) for stem, n in _CITATION.findall(line)]
 
 
 def _named(path: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -70,3 +70,50 @@ def content_digest(messages: Sequence[Message], transcript: str | None) -> str:
 def _canonical(message: Message) -> list[str | None]:
     at = message.at.astimezone(UTC).isoformat() if message.at else None
     return [message.role, message.name, message.content, at, message.id]
+
+
+def new_session(
+    *,
+    now: datetime,
+    session_id: str | None = None,
+    messages: Sequence[Message] = (),
+    transcript: str | None = None,
+    occurred_at: datetime | None = None,
+    timezone: str | None = None,
+    source: str | None = None,
+    conversation: str | None = None,
+    metadata: Mapping[str, str] | None = None,
+    instructions: str | None = None,
+) -> Session:
+    """A session as it was sent, with what was left out filled in and text that cannot be stored made storable.
+
+    It happened when its last message did, else `now`. Without an id it is named by its content, and by `occurred_at`
+    where that was given, so that sending it again is the same session.
+    """
+    kept = tuple(_storable(message) for message in messages)
+    text = _clean(transcript) if transcript is not None else None
+    digest = content_digest(kept, text)
+    times = [message.at for message in kept if message.at]
+    named_by = digest if occurred_at is None else f"{digest} {occurred_at.astimezone(UTC).isoformat()}"
+    return Session(
+        session_id=_clean(session_id) if session_id else f"s-{hashlib.sha256(named_by.encode()).hexdigest()[:16]}",
+        occurred_at=occurred_at or (times[-1] if times else now),
+        messages=kept,
+        transcript=text,
+        timezone=timezone,
+        source=source,
+        conversation=conversation,
+        metadata=dict(metadata or {}),
+        instructions=instructions,
+        digest=digest,
+    )
+
+
+def _storable(message: Message) -> Message:
+    name, known_as = (_clean(text) if text else None for text in (message.name, message.id))
+    return replace(message, role=_clean(message.role), content=_clean(message.content), name=name, id=known_as)
+
+
+def _clean(text: str) -> str:
+    """`text` with halves of characters joined or replaced: JSON can name them, UTF-8 cannot hold them. NUL goes too."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")

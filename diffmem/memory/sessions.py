@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from diffmem.memory import frontmatter
-from diffmem.memory.messages import Message, Session, State, content_digest
+from diffmem.memory.messages import Message, Session, State, content_digest, new_session
 from diffmem.memory.names import short_hash, slug
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "content_digest",
     "find_session",
     "message_lines",
+    "new_session",
     "numbered_messages",
     "parse_head",
     "parse_session",

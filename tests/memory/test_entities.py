@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffmem.memory.entities import Section, citations, find_entity, is_entity_path, parse_entity
+from diffmem.memory.entities import Section, find_entity, is_entity_path, parse_entity
 
 MAYA = """---
 name: Maya
@@ -71,10 +71,6 @@ def test_an_entity_is_found_by_name_alias_and_kind() -> None:
     assert find_entity(known, "paris", "contexts") is city
     assert find_entity(known, "the  city", "people") is city
     assert find_entity(known, "London") is None
-
-
-def test_citations_of_a_line() -> None:
-    assert citations("- a ^[s1#3] ^[会話-0a1b2c3d] b^[x#1") == [("s1", 3), ("会話-0a1b2c3d", None)]
 
 
 def test_paths_of_entities() -> None:

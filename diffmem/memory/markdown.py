@@ -1,0 +1,213 @@
+"""Edits of Markdown that leave every byte outside the edited lines as it is: facts added, replaced and removed.
+
+Each edit is checked against a second reading of the file: it must have gained or lost exactly the fact it was about,
+and all other blocks must be what they were. An edit that cannot be made so is not made.
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from diffmem.memory.editing import Edited, line_ending
+from diffmem.memory.facts import citations, fact_key, with_citation, without_citation
+from diffmem.memory.names import name_key
+from diffmem.memory.outline import Fact, Heading, Outline, is_blank, outline
+from diffmem.memory.placement import Before, at_the_end, in_section, new_section
+
+Shape = Sequence[tuple[str, str, str]]
+
+_EDITABLE = ("heading", "bullet", "ordered", "list", "paragraph", "inline")
+
+
+def add_fact(
+    text: str, heading: str, fact: str, mark: str = "", *, before: Before = at_the_end, anywhere: bool = True
+) -> Edited:
+    """`text` with `fact` as the last item under `heading`, followed by the citation `mark`.
+
+    A fact that the file holds already, under any heading, is not added again: a cited one gets `mark` too. Where not
+    `anywhere`, only a fact under that heading counts. A heading that is absent is made as a `##`, in front of the
+    first `##` for whose text `before` holds.
+    """
+    parts = outline(text)
+    same = [found for found in parts.facts if found.key == fact_key(fact)]
+    known = next((found for found in same if anywhere or name_key(found.heading) == name_key(heading)), None)
+    if known is not None:
+        return Edited(_confirmed(text, known, mark))
+    section = next((head for head in parts.headings if name_key(head.text) == name_key(heading)), None)
+    places = in_section(parts, section) if section else new_section(parts, before)
+    new = () if section else (heading,)
+    tries = ((place, block, worded) for place, block in places for worded in _worded(fact, mark))
+    return _first_sound(text, fact, (_inserted(text, place, block, (*new, worded)) for place, block, worded in tries))
+
+
+def replace_fact(text: str, old: str, new: str, mark: str = "", *, heading: str | None = None) -> Edited:
+    """`text` with the fact that reads `old` worded as `new` and citing `mark`; further facts of either wording go.
+
+    `heading` tells equal facts of different sections apart. Replacing what is replaced already changes nothing.
+    """
+    parts = outline(text)
+    found = _matching(parts, old, heading)
+    present = [fact for fact in parts.facts if fact.key == fact_key(new) and fact not in found]
+    if not found:
+        return Edited(text, "" if present else _unknown(parts, old))
+    if present:
+        return remove_fact(text, old, heading=heading)
+    spare = remove_facts(text, found[1:])
+    if spare.problem:
+        return spare
+    made = (_reworded(spare.text, found[0], worded) for worded in _worded(new, mark))
+    return _first_sound(spare.text, old, made, lost=(old,))
+
+
+def remove_fact(text: str, old: str, *, heading: str | None = None) -> Edited:
+    """`text` without the facts that read `old`."""
+    parts = outline(text)
+    found = _matching(parts, old, heading)
+    return remove_facts(text, found) if found else Edited(text, _unknown(parts, old))
+
+
+def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
+    """`text` without `facts`, which are facts of its outline."""
+    for fact in facts:
+        if not fact.whole:
+            return Edited(text, f"{fact.text!r} has more below it in the same item")
+    for fact in sorted(facts, key=lambda fact: -fact.start):
+        made = (_without_lines(text, fact, gap) for gap in ([], [""]))
+        edited = _first_sound(text, fact.text, made, lost=(fact.text,))
+        if edited.problem:
+            return edited
+        text = edited.text
+    return Edited(text)
+
+
+def drop_citations(text: str, stem: str) -> str:
+    """`text` without the facts that only session `stem` taught; what others taught too loses its citation of `stem`."""
+    for fact in reversed(outline(text).facts):
+        stems = {other for other, _ in citations(fact.text)}
+        if stem not in stems:
+            continue
+        removed = remove_facts(text, [fact]) if stems == {stem} else Edited(text, "taught by others too")
+        text = removed.text if not removed.problem else _unciting(text, fact, stem)
+    return text
+
+
+def is_bare(text: str) -> bool:
+    """Whether nothing but headings and blanks follows the front matter."""
+    parts = outline(text)
+    taken = {line for head in parts.headings for line in range(head.start, head.end)}
+    body = range(parts.body, len(parts.lines))
+    return all(line in taken or is_blank(parts.lines[line]) for line in body)
+
+
+def remove_empty_sections(text: str) -> str:
+    """`text` without the `##` headings under which nothing stands, and without the blank lines after them."""
+    parts = outline(text)
+    lines = list(parts.lines)
+    for head, end in reversed(_regions(parts)):
+        if head.level == 2 and all(is_blank(line) for line in lines[head.end : end]):
+            del lines[head.start : end - (end == len(parts.lines) and lines[-1] == "")]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A text that an edit may give, and the contents (of headings, of facts) that it should have gained."""
+
+    text: str
+    gained: tuple[str, ...] = ()
+
+
+def _first_sound(text: str, about: str, made: Iterable[_Made], *, lost: tuple[str, ...] = ()) -> Edited:
+    before = outline(text).shape
+    for candidate in made:
+        gone, come = _difference(before, outline(candidate.text).shape)
+        as_meant = come == candidate.gained and gone is not None and [*map(fact_key, gone)] == [*map(fact_key, lost)]
+        if as_meant or candidate.text == text:
+            return Edited(candidate.text)
+    return Edited(text, f"{about!r} cannot be edited here without changing what stands around it")
+
+
+def _difference(old: Shape, new: Shape) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """The contents that only `old` has, and only `new`; None where not only headings, lists and paragraphs differ."""
+    shorter = min(len(old), len(new))
+    head = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    tail = next((at for at in range(shorter - head) if old[-1 - at] != new[-1 - at]), shorter - head)
+    return _contents(old[head : len(old) - tail]), _contents(new[head : len(new) - tail])
+
+
+def _contents(shape: Shape) -> tuple[str, ...] | None:
+    if any(not kind.startswith(_EDITABLE) for kind, _, _ in shape):
+        return None
+    return tuple(content for kind, _, content in shape if kind == "inline")
+
+
+def _matching(parts: Outline, old: str, heading: str | None) -> list[Fact]:
+    found = [fact for fact in parts.facts if fact.key == fact_key(old)]
+    within = [fact for fact in found if heading and name_key(fact.heading) == name_key(heading)]
+    return within or found
+
+
+def _unknown(parts: Outline, old: str) -> str:
+    near = difflib.get_close_matches(fact_key(old), [fact.key for fact in parts.facts], 1, 0.5)
+    nearest = next((fact.text for fact in parts.facts if near and fact.key == near[0]), None)
+    return f"no fact here reads {old!r}" + (f"; the nearest reads {nearest!r}" if nearest else "")
+
+
+def _worded(fact: str, mark: str) -> Iterator[str]:
+    """`fact` with its citation, as it is and then escaped: `# 1` and `1. x` after a bullet would be more than text."""
+    for wording in (fact, f"\\{fact}", re.sub(r"^(\d+)([.)])", r"\1\\\2", fact)):
+        if fact_key(wording) == fact_key(fact):
+            yield f"{wording} {mark}".rstrip()
+
+
+def _inserted(text: str, place: int, block: Sequence[str], contents: tuple[str, ...]) -> _Made:
+    lines, rest = text.split("\n"), iter(contents)
+    block = [line.replace("\0", next(rest)) if "\0" in line else line for line in block]
+    end = line_ending(text).removesuffix("\n")
+    if place < len(lines):
+        lines[place:place] = [line + end for line in block]
+    else:
+        lines[-1] += end
+        lines += [*(line + end for line in block[:-1]), block[-1]]
+    return _Made("\n".join(lines), contents)
+
+
+def _reworded(text: str, fact: Fact, worded: str) -> _Made:
+    lines = text.split("\n")
+    end = "\r" if lines[fact.end - 1].endswith("\r") else ""
+    lines[fact.start : fact.end] = [f"{fact.prefix}{worded}{end}"]
+    return _Made("\n".join(lines), (worded,))
+
+
+def _confirmed(text: str, fact: Fact, mark: str) -> str:
+    if not mark or not citations(fact.text):
+        return text
+    return _with_last_line(text, fact, lambda line: with_citation(line, mark))
+
+
+def _unciting(text: str, fact: Fact, stem: str) -> str:
+    lines = text.split("\n")
+    lines[fact.start : fact.end] = [without_citation(line, stem) for line in lines[fact.start : fact.end]]
+    return "\n".join(lines)
+
+
+def _with_last_line(text: str, fact: Fact, change: Callable[[str], str]) -> str:
+    lines = text.split("\n")
+    line = lines[fact.end - 1]
+    end = "\r" if line.endswith("\r") else ""
+    lines[fact.end - 1] = change(line.removesuffix("\r")) + end
+    return "\n".join(lines)
+
+
+def _without_lines(text: str, fact: Fact, left: list[str]) -> _Made:
+    lines = text.split("\n")
+    above = fact.start == 0 or is_blank(lines[fact.start - 1])
+    below = fact.end < len(lines) - 1 and is_blank(lines[fact.end])
+    lines[fact.start : fact.end + (above and below and fact.loose)] = left
+    return _Made("\n".join(lines))
+
+
+def _regions(parts: Outline) -> list[tuple[Heading, int]]:
+    ends = [*(head.start for head in parts.headings[1:]), len(parts.lines)]
+    return list(zip(parts.headings, ends, strict=False))
