@@ -99,7 +99,10 @@ class Bucket(Protocol):
         """By what, if anything, the bucket keeps objects after their delete. Raises StorageUnavailable."""
 
     def preload(self) -> None:
-        """Do what the first call would otherwise wait for (imports, a client), and ask the network nothing."""
+        """Do what the first call would otherwise wait for (imports, a client), and ask the bucket nothing.
+
+        Meant for a thread beside other work that a cold process has to do. Raises StorageUnavailable.
+        """
 
     def close(self) -> None:
         """Let go of connections; a later call opens new ones."""

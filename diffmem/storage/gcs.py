@@ -28,9 +28,9 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 2.0
 
 
 class GCSBucket(Bucket):
-    """The objects of the bucket `name` under `prefix`.
+    """The objects of the bucket `name` under `prefix`, a path without a `/` at its ends.
 
-    `endpoint` is a server to use in place of Google's, without credentials; see `gcs_client.Connection`.
+    `endpoint` is a server to use in place of Google's, without credentials.
     """
 
     def __init__(self, name: str, prefix: str = "", *, endpoint: str | None = None) -> None:

@@ -17,7 +17,7 @@ from google.cloud import storage
 from diffmem.errors import OutcomeUnknown
 from diffmem.storage.bucket import Listed, Object, Retention
 from diffmem.storage.gcs_errors import of_put, of_read, of_write, translated
-from diffmem.storage.transport import BoundedAdapter, timeout_of
+from diffmem.storage.transport import BoundedAdapter, Until
 
 PAGE_OBJECTS = 1000
 LISTED_FIELDS = "items(name,generation,size),nextPageToken"
@@ -33,15 +33,20 @@ class Page(NamedTuple):
 class Connection:
     """A client for the bucket `name`, with its own pool of HTTP connections; never to be shared over a fork.
 
-    Without an `endpoint` the client goes to Google with the machine's credentials, or, where `STORAGE_EMULATOR_HOST` is
-    set, there without credentials, as to an endpoint.
+    `endpoint` is asked without credentials, and so is the server that `STORAGE_EMULATOR_HOST` names, where it is set;
+    Google is asked with the credentials of the machine.
     """
 
     def __init__(self, name: str, endpoint: str | None) -> None:
         options = {"api_endpoint": endpoint} if endpoint else None
         with translated(of_read, name):
-            self._client = storage.Client(project=None, client_options=options, use_auth_w_custom_endpoint=False)
-        session = self._client._http  # the client has no public way to set the size of its pool
+            self._client = storage.Client(
+                project=None, client_options=options, use_auth_w_custom_endpoint=endpoint is None
+            )
+        # Else a thread of the client asks for the bucket's settings beside the first call: a request more, and a
+        # permission more. There is no public switch (googleapis/google-cloud-python issue 17650).
+        self._client._bucket_metadata_cache = None
+        session = self._client._http  # nor is there one for the size of its pool
         session.mount("http://", BoundedAdapter())
         if not session.is_mtls:
             session.mount("https://", BoundedAdapter())
@@ -54,7 +59,7 @@ class Connection:
             try:
                 data = blob.download_as_bytes(
                     if_generation_not_match=unless_generation,
-                    timeout=timeout_of(seconds),
+                    timeout=Until(seconds),
                     retry=None,
                     checksum="crc32c",
                     single_shot_download=True,
@@ -72,7 +77,7 @@ class Connection:
                 data,
                 content_type="application/octet-stream",
                 if_generation_match=if_generation,
-                timeout=timeout_of(seconds),
+                timeout=Until(seconds),
                 retry=None,
                 checksum=None,
             )
@@ -83,7 +88,7 @@ class Connection:
     def delete(self, name: str, if_generation: int | None, seconds: float) -> None:
         """Remove the object."""
         with translated(of_write, name):
-            self._bucket.blob(name).delete(if_generation_match=if_generation, timeout=timeout_of(seconds), retry=None)
+            self._bucket.blob(name).delete(if_generation_match=if_generation, timeout=Until(seconds), retry=None)
 
     def page(self, prefix: str, token: str | None, seconds: float) -> Page:
         """The part of the listing that `token` asks for, the first where it is None."""
@@ -93,7 +98,7 @@ class Connection:
             page_token=token,
             page_size=PAGE_OBJECTS,
             fields=LISTED_FIELDS,
-            timeout=timeout_of(seconds),
+            timeout=Until(seconds),
             retry=None,
         )
         with translated(of_read, prefix):
@@ -105,7 +110,7 @@ class Connection:
         bucket = self._client.bucket(self._bucket.name)
         with translated(of_read, bucket.name):
             try:
-                bucket.reload(timeout=timeout_of(seconds), retry=None)
+                bucket.reload(timeout=Until(seconds), retry=None)
             except Forbidden:
                 return (Retention("soft_delete", "not known: storage.buckets.get is not granted", None),)
         return tuple(_settings(bucket))

@@ -21,7 +21,7 @@ def open_bucket(store: str) -> Bucket:
     if scheme == "file" and place:
         return LocalBucket(Path(place))
     if scheme == "gs" and place.startswith("//"):
-        bucket, _, prefix = place[2:].strip("/").partition("/")
+        bucket, _, prefix = place[2:].rstrip("/").partition("/")
         if bucket and (not prefix or _is_prefix(prefix)):
             return GCSBucket(bucket, prefix)
     raise ConfigError(f"a store is 'file:PATH' or 'gs://BUCKET/PREFIX', not {store!r}")

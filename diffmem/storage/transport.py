@@ -2,10 +2,10 @@
 
 A read time-out alone lets an answer that trickles, a byte now and then, go on for ever. Here the time given to a
 request is what connecting, sending it and reading the whole answer may take together, and nothing may stand still for
-longer than `STALL_SECONDS`. The time travels as a `urllib3.Timeout`, which requests hands on untouched.
+longer than `STALL_SECONDS`. The time travels as `Until`, a time-out of urllib3, which requests hands on untouched.
 
-*Not covered*: resolving a name (the C library's own time-out), and a host with several addresses of which none answers:
-each may take `CONNECT_SECONDS`.
+*Not covered*: resolving a name, and asking the machine's metadata server for a token, which have time-outs of their
+own; a host with several addresses of which none answers: each may take `CONNECT_SECONDS`.
 """
 
 import http.client
@@ -25,9 +25,16 @@ LEAST_SECONDS = 0.001
 POOL_CONNECTIONS = 32
 
 
-def timeout_of(seconds: float) -> Timeout:
-    """A time-out for one exchange that has `seconds` in all."""
-    return Timeout(total=max(seconds, LEAST_SECONDS))
+class Until(Timeout):
+    """A time-out that ends `seconds` from now, for all the exchanges together that one call of the client takes."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(total=max(seconds, LEAST_SECONDS))
+        self._until = time.monotonic() + seconds
+
+    def clone(self) -> Timeout:
+        """What is left, for the exchange that begins now: urllib3 clones a time-out before it uses it."""
+        return Timeout(total=max(LEAST_SECONDS, self._until - time.monotonic()))
 
 
 class BoundedAdapter(HTTPAdapter):
@@ -89,16 +96,16 @@ class BoundedConnection(HTTPConnection):
 
     def connect(self) -> None:
         """Connect within `CONNECT_SECONDS`, and take the time it took off what is left for the request."""
-        whole, began = self.timeout or math.inf, time.monotonic()
-        self.timeout = min(whole, CONNECT_SECONDS)
+        whole, began = self.timeout, time.monotonic()
+        self.timeout = CONNECT_SECONDS if whole is None else min(whole, CONNECT_SECONDS)
         try:
             super().connect()
         finally:
-            self.timeout = max(LEAST_SECONDS, whole - (time.monotonic() - began))
+            self.timeout = None if whole is None else max(LEAST_SECONDS, whole - (time.monotonic() - began))
 
     def request(self, *args: Any, **options: Any) -> None:
         """Send a request, its body included, within the time-out of this connection."""
-        self._send_until = time.monotonic() + (self.timeout or math.inf)
+        self._send_until = math.inf if self.timeout is None else time.monotonic() + self.timeout
         super().request(*args, **options)
 
     def send(self, data: Any) -> None:

@@ -1,7 +1,8 @@
 """fake-gcs-server, a Cloud Storage emulator in Go, as a child process with everything in memory.
 
-What it does not do: it ignores `ifGenerationNotMatch`, and preconditions on a delete; `tests.support.gcs_strict` does
-both. The wrapper of its package is not used: it fills a pipe with the server's log until the server stands still.
+What it does not do: it ignores `ifGenerationNotMatch`, and preconditions on a delete and on a resumable upload;
+`tests.support.gcs_strict` does all three. The wrapper of its package is not used: it fills a pipe with the server's log
+until the server stands still.
 """
 
 import importlib.util
