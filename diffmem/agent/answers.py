@@ -16,7 +16,7 @@ from diffmem.errors import InvalidPlan
 
 T = TypeVar("T")
 
-MAX_TEXT_CHARS = 200_000
+MAX_TEXT_CHARS = 100_000
 
 _MAX_ATTEMPTS = 40
 _MAX_REPAIRS = 3

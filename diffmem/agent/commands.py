@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from diffmem.agent.answers import json_values
+from diffmem.agent.answers import MAX_TEXT_CHARS, json_values
 from diffmem.agent.task import RUN
 from diffmem.model import Reply, ToolCall
 
@@ -45,7 +45,7 @@ def commands_in(text: str) -> tuple[str, ...]:
     begin with `$ ` where such a line comes first: what follows them is the model's guess at their output.
     """
     written = [command for value in json_values(text) for command in _written_calls(value)]
-    lines = (written or list(_prompted(text)))[:_MAX_LINES]
+    lines = (written or list(_prompted(text[:MAX_TEXT_CHARS])))[:_MAX_LINES]
     return ("\n".join(lines),) if lines else ()
 
 

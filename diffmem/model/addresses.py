@@ -31,7 +31,8 @@ for family, _, _, _, address in found:
 """
 
 _MAX_ANSWER_BYTES = 64 * 1024
-_STALE_WAIT_SECONDS = 1.0
+_STALE_WAIT_SECONDS = 1.0  # for a better answer than the old one
+_RETRY_SECONDS = 30.0  # before a lookup that failed is made again
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,13 @@ class Addresses:
         if known and self._clock() - looked_up_at < self._fresh_seconds:
             return known
         try:
-            found = self._look_up(host, min(seconds, _STALE_WAIT_SECONDS) if known else seconds)
+            found, age = self._look_up(host, min(seconds, _STALE_WAIT_SECONDS) if known else seconds), 0.0
         except OSError:
-            if known:
-                return known
-            raise
+            if not known:
+                raise
+            found, age = known, self._fresh_seconds - _RETRY_SECONDS
         with self._lock:
-            self._known[host] = (self._clock(), found)
+            self._known[host] = (self._clock() - age, found)
         return found
 
     def doubt(self, host: str) -> None:

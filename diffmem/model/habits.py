@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from diffmem.model import wire
 from diffmem.model.failure import Failure
@@ -20,6 +19,7 @@ TokenField = Literal["max_tokens", "max_completion_tokens"]
 _REFUSALS = (400, 404, 405, 415, 422, 500, 501)
 _REASONING_MODEL = re.compile(r"(?:^|/)(?:gpt-5|o[1-9])(?!\d)")
 _TOKEN_FIELDS: tuple[TokenField, ...] = ("max_completion_tokens", "max_tokens")
+_OPENAI = re.compile(r"https?://(?:[\w-]+\.)*openai\.com(?:[:/]|$)", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)
 _SMALL_BILLIONS = 3.0
 _JSON_REQUEST = "Answer with one JSON object and nothing else. It fits this JSON schema:\n{}"
@@ -46,7 +46,7 @@ def first_guess(name: str, base_url: str) -> Habits:
     schema and offer tools at once: elsewhere the schema's grammar usually forbids the call. Models of up to 3 billion
     weights (by their name: `qwen2.5:1.5b`) hardly ever make a tool call that parses, and give commands in text.
     """
-    is_openai = (urlsplit(base_url).hostname or "").endswith("openai.com")
+    is_openai = _OPENAI.match(base_url) is not None
     reasons = _REASONING_MODEL.search(name) is not None
     sizes = [float(size) for size in _SIZE.findall(name)]
     return Habits(

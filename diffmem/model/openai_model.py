@@ -17,7 +17,7 @@ from diffmem.model.habits import Habits, Request
 from diffmem.model.messages import Message, Reply, ToolChoice, ToolSpec
 from diffmem.model.reading import error_message, read_reply
 
-MAX_ANSWER_BYTES = 2 * 1024 * 1024
+MAX_ANSWER_BYTES = 1024 * 1024
 MAX_COMPLETION_TOKENS = 8192
 
 _MAX_REQUESTS = 12  # per answer: each refusal mends one habit

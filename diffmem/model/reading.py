@@ -145,7 +145,7 @@ def _first_object(items: Any) -> Mapping[str, Any]:
 
 def _message(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
     choice = _first_object(payload.get("choices")) or payload
-    message = choice.get("message") or choice.get("delta")
+    message = next((choice[name] for name in ("message", "delta") if choice.get(name) is not None), None)
     if not isinstance(message, dict):
         words = message if isinstance(message, str) else choice.get("text")
         if not isinstance(words, str):

@@ -27,6 +27,13 @@ from diffmem.model.addresses import Address, Addresses
 
 _CONNECT_SHARE_SECONDS = 3.0
 _IDLE_SECONDS = 30.0
+_FOREIGN = (
+    httpcore2.TimeoutException,
+    httpcore2.NetworkError,
+    httpcore2.ProtocolError,
+    httpcore2.ProxyError,
+    httpcore2.UnsupportedProtocol,
+)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -49,12 +56,7 @@ class DeadlineTransport(httpx2.BaseTransport):
         timeout = {"connect": until, "read": until, "write": until, "pool": seconds}
         try:
             response = self._pool.handle_request(_core_request(request, timeout))
-        except (
-            httpcore2.TimeoutException,
-            httpcore2.NetworkError,
-            httpcore2.ProtocolError,
-            httpcore2.ProxyError,
-        ) as error:
+        except _FOREIGN as error:
             raise _translated(error) from error
         body = _Body(response, self._max_answer_bytes)
         answer = httpx2.Response(response.status, headers=response.headers, stream=body)
@@ -81,7 +83,7 @@ class _Body(httpx2.SyncByteStream):
                 if size > self._max_bytes:
                     raise AnswerTooLarge(f"the answer is longer than {self._max_bytes} bytes")
                 yield piece
-        except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        except _FOREIGN as error:
             raise _translated(error) from error
 
     def close(self) -> None:
@@ -214,6 +216,8 @@ def _translated(error: Exception) -> httpx2.TransportError:
         return httpx2.ConnectError(str(error))
     if isinstance(error, httpcore2.NetworkError):
         return httpx2.ReadError(str(error))
+    if isinstance(error, httpcore2.UnsupportedProtocol):
+        return httpx2.UnsupportedProtocol(str(error))
     return httpx2.RemoteProtocolError(str(error))
 
 

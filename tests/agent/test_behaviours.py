@@ -53,8 +53,8 @@ def attempt(name: str, provider: Provider, seconds: float) -> tuple[Outcome[Plan
     finally:
         elapsed = time.monotonic() - started
         model.close()
-    path = base_url.split("/")[3]
-    return outcome, elapsed, sum(request.path.split("/")[1] == path for request in list(provider.requests))
+    requests = [request for request in list(provider.requests) if request.run == base_url.split("/")[3]]
+    return outcome, elapsed, len(requests)
 
 
 def warm(model: OpenAIModel) -> None:

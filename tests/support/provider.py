@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 DEFAULT_USAGE: Mapping[str, Any] = {
     "prompt_tokens": 100,
@@ -43,6 +44,11 @@ class Received:
     headers: Mapping[str, str]
     raw: bytes
     body: Mapping[str, Any]
+
+    @property
+    def run(self) -> str:
+        """The run of a script that the request belongs to: `Provider.at` gives each its own."""
+        return self.path.split("/")[1]
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
@@ -131,6 +137,7 @@ class Provider:
 
     def __init__(self, script: Sequence[Reply] = (), *, scripts: Mapping[str, Sequence[Reply]] | None = None) -> None:
         self.requests: list[Received] = []
+        self.accepted = 0  # connections
         self._scripts = {**(scripts or {}), "": list(script)}
         self._runs: dict[str, tuple[Sequence[Reply], itertools.count[int]]] = {}
         self._lock = threading.Lock()
@@ -181,8 +188,10 @@ class Provider:
         while not self._closed.is_set():
             try:
                 connection, _ = self._listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             except OSError:
                 return
+            self.accepted += 1
             thread = threading.Thread(target=self._serve, args=(connection,), name="provider-serve", daemon=True)
             with self._lock:
                 self._open[connection] = thread
@@ -203,14 +212,13 @@ class Provider:
         received = self._receive(lines)
         if received is None:
             return False
-        run = received.path.split("/")[1]
-        script = self._runs[run][0]
+        script = self._runs[received.run][0]
         reply = script[min(received.number, len(script) - 1)]
         return self._send(connection, reply(received) if callable(reply) else reply)
 
     def _receive(self, lines: Any) -> Received | None:
         start = lines.readline().decode("latin-1").split()
-        if len(start) < 2:
+        if len(start) != 3 or not start[2].startswith("HTTP/"):
             return None
         headers = {}
         while (line := lines.readline().strip()) != b"":
@@ -218,8 +226,9 @@ class Provider:
             headers[key.lower()] = value.strip()
         raw = lines.read(int(headers.get("content-length", 0)))
         with self._lock:
-            number = next(self._runs[start[1].split("/")[1]][1])
-            received = Received(number, start[0], start[1], headers, raw, _object(raw))
+            path = urlsplit(start[1]).path  # a client of a proxy sends the whole URL
+            number = next(self._runs[path.split("/")[1]][1])
+            received = Received(number, start[0], path, headers, raw, _object(raw))
             self.requests.append(received)
         return received
 
