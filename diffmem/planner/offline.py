@@ -1,0 +1,116 @@
+"""The plan without a model, top to bottom.
+
+    query      what the conversation asks, as weighted words, names and days
+    corpus     the Markdown of the repository as passages, newest sessions first
+    evidence   where those words stand, and what else speaks for a passage
+    entities   files that are named or whose facts match, and what changed together with them
+    pointers   all of it within the budget, with reasons
+
+The deadline is asked between these, and with little time the answer is what there is by then.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from diffmem.errors import DeadlineExceeded
+from diffmem.limits import Deadline
+from diffmem.plan import Plan
+from diffmem.planner.cochange import MAX_COMMITS, Companion, companions
+from diffmem.planner.entities import Found, find
+from diffmem.planner.features import Evidence
+from diffmem.planner.matching import match
+from diffmem.planner.pointers import Findings, pointers, recent_sessions
+from diffmem.planner.query import Query, understand
+from diffmem.planner.ranking import Ranked, rank
+from diffmem.planner.reading import Corpus, kind_of, newest_first, read_in
+from diffmem.planner.speakers import named_speakers
+
+if TYPE_CHECKING:
+    from diffmem.repository import Snapshot
+
+_BATCH_FILES = 64
+_READING_SHARE = 0.4
+_LEAST_PASSAGE_CHARS, _CHARS_A_TOKEN, _PARTS_OF_BUDGET = 400, 4, 3
+_SEED_SESSIONS = 5
+_SESSION_STRENGTH = 0.5
+
+
+def plan_offline(
+    snapshot: "Snapshot",
+    conversation: Sequence[tuple[str, str]],
+    now: datetime,
+    max_tokens: int,
+    deadline: Deadline,
+) -> Plan:
+    """The pointers into `snapshot` that bear on `conversation` (oldest first, as `(role, content)`) at `now`.
+
+    Every pointer says why it is there. Time that is over makes the plan poorer, down to the newest sessions; never an
+    error.
+    """
+    paths = newest_first(snapshot.paths())
+    query = understand(conversation, now)
+    corpus = _read(snapshot, paths, max_tokens, deadline)
+    if deadline.expired or not corpus.passages:
+        return Plan(tuple(recent_sessions(paths)))
+    named, without = named_speakers(query, corpus)
+    evidence = Evidence(query, corpus, match(query, corpus.passages, without), named, now.date())
+    ranked = rank(evidence, corpus, max_tokens)
+    found = find(query, corpus, evidence)
+    tied = _companions(snapshot, corpus, found, ranked, now, deadline)
+    findings = Findings(query, corpus, evidence, ranked, found, tied, named)
+    names = [item.document.path for item in found] + [companion.path for companion in tied]
+    return Plan(tuple(pointers(findings, max_tokens)), entities=tuple(map(_short_name, names)))
+
+
+def _read(snapshot: "Snapshot", paths: Sequence[str], max_tokens: int, deadline: Deadline) -> Corpus:
+    """Everything, or as much as less than half of the time is enough for."""
+    corpus = Corpus()
+    reading = deadline.within(deadline.remaining() * _READING_SHARE)
+    max_chars = max(_LEAST_PASSAGE_CHARS, max_tokens * _CHARS_A_TOKEN // _PARTS_OF_BUDGET)
+    for batch in _batches(paths):
+        if reading.expired:
+            break
+        try:
+            files = snapshot.read_all(batch)
+        except DeadlineExceeded:
+            break
+        read_in(corpus, files, max_chars)
+    return corpus
+
+
+def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(paths), _BATCH_FILES):
+        yield paths[start : start + _BATCH_FILES]
+
+
+def _companions(
+    snapshot: "Snapshot",
+    corpus: Corpus,
+    found: Sequence[Found],
+    ranked: Sequence[Ranked],
+    now: datetime,
+    deadline: Deadline,
+) -> list[Companion]:
+    """What the history ties to the entity files found and to the sessions that match best."""
+    if deadline.expired or not any(document.kind == "entity" for document in corpus.documents):
+        return []
+    seeds = {item.document.path: item.strength for item in found}
+    best = max((item.score for item in ranked), default=0.0)
+    for item in sorted(ranked, key=lambda item: -item.score)[:_SEED_SESSIONS]:
+        path = corpus.documents[corpus.passages[item.index].document].path
+        if kind_of(path) == "session":
+            seeds.setdefault(path, _SESSION_STRENGTH * min(1.0, item.score / best) if best > 0 else 0.0)
+    try:
+        commits = snapshot.log(max_count=MAX_COMMITS)
+    except DeadlineExceeded:
+        return []
+    known = {document.path for document in corpus.documents}
+    return [companion for companion in companions(commits, seeds, now) if companion.path in known]
+
+
+def _short_name(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+__all__ = ["Query", "plan_offline"]
