@@ -10,7 +10,7 @@ Whatever a model does is an outcome; an error that is raised is an error of the 
 
 import time
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from diffmem.agent.answers import read_answer
 from diffmem.agent.commands import answer_text, command_of, commands_in, is_answer
@@ -27,6 +27,7 @@ T = TypeVar("T")
 MAX_COMMANDS = 8
 
 _MAX_REPEATED_CHARS = 20_000
+_NOTHING = "(nothing)"  # many providers refuse an empty message
 _TWO_MORE_TURNS = 2.2  # times the slowest so far: with less time left than that, the next turn is the last
 
 
@@ -68,6 +69,7 @@ class _Investigation(Generic[T]):
         self._usage = Usage()
         self._style: Style = "tools"
         self._has_called = False
+        self._has_said_last = False
         self._is_repaired = False
         self._without_tools = False
 
@@ -105,8 +107,9 @@ class _Investigation(Generic[T]):
 
     def _ask(self, is_last: bool) -> Reply:
         self._deadline.check("the investigation")
-        if is_last and not self._is_repaired and self._turns:
+        if is_last and not self._has_said_last:
             self._say("agent_last")
+            self._has_said_last = True
         self._turns += 1
         self._turns_left -= 1
         started = time.monotonic()
@@ -114,7 +117,7 @@ class _Investigation(Generic[T]):
             reply = self._model.complete(
                 self._messages,
                 tools=() if self._without_tools else (RUN,),
-                schema={**self._task.schema, "title": self._task.schema_name},
+                schema=self._schema(is_last),
                 deadline=self._deadline,
                 tool_choice="none" if is_last else "auto",
             )
@@ -124,6 +127,12 @@ class _Investigation(Generic[T]):
         self._slowest_seconds = max(self._slowest_seconds, time.monotonic() - started)
         return self._received(reply)
 
+    def _schema(self, is_last: bool) -> dict[str, Any] | None:
+        """The schema of the answer, where its shape shall bind: not on a model that writes an answer in plain lines."""
+        if is_last and self._style == "text" and self._task.parse_lines and not self._is_repaired:
+            return None
+        return {**self._task.schema, "title": self._task.schema_name}
+
     def _received(self, reply: Reply) -> Reply:
         """The reply, now said, its calls under ids of their own: some providers give every call the same."""
         self._usage += reply.usage
@@ -132,7 +141,8 @@ class _Investigation(Generic[T]):
             ToolCall(f"turn_{self._turns}_{n}", call.name, call.arguments) for n, call in enumerate(reply.tool_calls, 1)
         )
         self._has_called = self._has_called or any(command_of(call) for call in calls)
-        self._messages.append(Message("assistant", reply.text[:_MAX_REPEATED_CHARS], calls))
+        said = reply.text[:_MAX_REPEATED_CHARS] or ("" if calls else _NOTHING)
+        self._messages.append(Message("assistant", said, calls))
         return Reply(reply.text, calls, reply.usage, reply.finish_reason, reply.style)
 
     def _read(self, reply: Reply) -> T:

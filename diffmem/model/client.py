@@ -3,6 +3,9 @@
 `import openai` takes about 0.6 s of CPU, more than a short request has. A thread imports it, and whoever needs it waits
 for that thread under a deadline; the thread ends with the import. A client is never used in a process that it was not
 made in: sockets and threads do not survive a fork.
+
+The SDK itself reads OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, and the standard library the variables
+of proxies; key and URL come from the caller alone.
 """
 
 import os

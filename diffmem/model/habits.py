@@ -37,6 +37,7 @@ class Habits:
     tools: bool = True
     tool_choice: bool = True
     system_role: bool = True
+    user_after_tool: bool = True
 
 
 def first_guess(name: str, base_url: str) -> Habits:
@@ -81,11 +82,13 @@ def payload(request: Request, habits: Habits) -> dict[str, Any]:
     messages = wire.in_text(request.messages) if is_text else wire.with_tools(request.messages)
     if not habits.system_role:
         messages = wire.without_system(messages)
+    if not habits.user_after_tool:
+        messages = wire.without_user_after_tool(messages)
     body: dict[str, Any] = {"model": request.model}
     if not is_text:
         body |= _tools(request, habits)
-    may_call = "tools" in body and "tool_choice" not in body
-    if request.schema is not None and (not may_call or habits.shape_beside_tools):
+    may_call = bool(request.tools) and request.tool_choice == "auto"
+    if request.schema is not None and (not may_call or (habits.shape_beside_tools and not is_text)):
         messages = _shaped(messages, request.schema, habits.shapes[0], body)
     if habits.token_fields:
         body[habits.token_fields[0]] = request.max_completion_tokens
@@ -162,6 +165,10 @@ def _no_system_role(habits: Habits, body: Mapping[str, Any]) -> Habits:
     return replace(habits, system_role=False)
 
 
+def _no_user_after_tool(habits: Habits, body: Mapping[str, Any]) -> Habits:
+    return replace(habits, user_after_tool=False)
+
+
 def _looser_shape(habits: Habits, body: Mapping[str, Any]) -> Habits:
     if "response_format" not in body:
         return habits
@@ -199,6 +206,7 @@ _CHANGES: tuple[tuple[str, Callable[[Habits, Mapping[str, Any]], Habits]], ...] 
     (r"context length|context_length|maximum context|context window", _no_token_field),
     (r"temperature", _no_temperature),
     (r"reasoning", _no_effort),
+    (r"(?:user|role).{0,20} after .{0,20}tool", _no_user_after_tool),
     (r"system (?:role|message|prompt)|role.{0,20}system|roles must alternate", _no_system_role),
     (
         r"response_format|response format|json_schema|json schema|json_object|structured output|mime type|grammar",

@@ -87,7 +87,8 @@ class OpenAIModel:
     ) -> Reply:
         """See `ChatModel.complete`. A refused parameter is left out; what may pass is tried once more in time."""
         request = Request(self._name, messages, tools, tool_choice, schema, self._max_completion_tokens)
-        trial, retries = self._habits, 0
+        known = trial = self._habits
+        retries = 0
         for _ in range(_MAX_REQUESTS):
             body = habits.payload(request, trial)
             try:
@@ -99,14 +100,14 @@ class OpenAIModel:
                     self._wait(failed.failure, retries, deadline)
                 trial = changed or trial
             else:
-                self._remember(trial, reply)
+                self._remember(reply, trial if trial is not known else None)
                 return replace(reply, style=habits.style(request, trial))
         raise Failure("it refuses every way of asking").error()
 
-    def _remember(self, trial: Habits, reply: Reply) -> None:
+    def _remember(self, reply: Reply, changed: Habits | None) -> None:
         with self._lock:
             self._calls_made += bool(reply.tool_calls)
-            self._habits = trial
+            self._habits = changed or self._habits
 
     def _wait(self, failure: Failure, retries: int, deadline: Deadline) -> None:
         """Wait before the next try, or raise the error where there shall be none."""

@@ -43,6 +43,17 @@ def without_system(messages: Sequence[Rendered]) -> list[Rendered]:
     return [{"role": "user", "content": said}, *rest]
 
 
+def without_user_after_tool(messages: Sequence[Rendered]) -> list[Rendered]:
+    """The messages with what the user says right after a result added to that result (Mistral wants it so)."""
+    joined: list[Rendered] = []
+    for message in messages:
+        if joined and (joined[-1]["role"], message["role"]) == ("tool", "user"):
+            joined[-1] = {**joined[-1], "content": f"{joined[-1]['content']}\n\n{message['content']}"}
+        else:
+            joined.append(message)
+    return joined
+
+
 def with_request(messages: Sequence[Rendered], text: str) -> list[Rendered]:
     """The messages with `text` added to what the user says last."""
     if messages and messages[-1]["role"] == "user":

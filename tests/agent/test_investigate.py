@@ -10,7 +10,7 @@ from diffmem.agent import Outcome, investigate, prompt
 from diffmem.errors import DeadlineExceeded, ToolUnavailable
 from diffmem.limits import Deadline
 from diffmem.model import Usage
-from diffmem.plan import Plan
+from diffmem.plan import Plan, parse_plan_lines
 from tests.support.behaviours import POINTER, sensible
 from tests.support.models import ready_model
 from tests.support.provider import HANG, Provider, Received, Reply, Wire, as_json, calls, error, plan, raw_calls, text
@@ -65,6 +65,7 @@ def test_a_tool_that_does_not_exist_is_answered_with_the_one_that_does() -> None
 def test_the_last_turn_takes_no_calls_and_holds_the_schema() -> None:
     _, requests = ask([calls("ls"), calls("pwd"), plan(POINTER)])
     assert [request.body.get("tool_choice") for request in requests] == [None, None, "none"]
+    assert len(requests[2].messages) == len(requests[1].messages) + 3
     assert ["response_format" in request.body for request in requests] == [False, False, True]
     assert requests[2].messages[-1] == {"role": "user", "content": prompt("agent_last")}
 
@@ -121,7 +122,7 @@ def test_in_text_the_plain_prompt_is_told_and_commands_come_after_a_dollar() -> 
     assert outcome.stop_reason == "plan"
     assert outcome.commands == ("git log -3",)
     body = provider.requests[1].body
-    assert "tools" not in body
+    assert not {"tools", "response_format"} & set(body)
     assert [message["role"] for message in body["messages"]] == [
         "system",
         "user",
@@ -132,6 +133,16 @@ def test_in_text_the_plain_prompt_is_told_and_commands_come_after_a_dollar() -> 
     ]
     assert body["messages"][0]["content"] == "In plain words."
     assert body["messages"][2]["content"] == "$ cat index.md"
+
+
+@pytest.mark.parametrize("reads_lines", [True, False])
+def test_in_text_a_schema_binds_the_last_turn_unless_the_answer_comes_in_lines(reads_lines: bool) -> None:
+    task = dataclasses.replace(retrieval_task(), parse_lines=parse_plan_lines if reads_lines else None)
+    script = [text("$ ls"), text("$ ls"), plan(POINTER)]
+    with Provider(script) as provider, ready_model(provider.base_url, "tiny:1b") as model:
+        assert investigate(task, model, run, Deadline(20)).stop_reason == "plan"
+    bound = ["response_format" in request.body for request in provider.requests]
+    assert bound == [False, False, not reads_lines]
 
 
 def test_without_a_plain_prompt_the_use_of_commands_is_explained() -> None:

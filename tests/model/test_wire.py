@@ -5,7 +5,7 @@ import json
 import pytest
 
 from diffmem.model import Message, ToolCall
-from diffmem.model.wire import in_text, with_request, with_tools, without_system
+from diffmem.model.wire import in_text, with_request, with_tools, without_system, without_user_after_tool
 
 CALL = ToolCall("a-very-long-id-of-some-provider", "run", {"command": "ls\ncat index.md"})
 MESSAGES = (
@@ -43,6 +43,12 @@ def test_without_a_system_role_the_user_says_it() -> None:
         {"role": "user", "content": "a"},
         {"role": "assistant", "content": "b"},
     ]
+
+
+def test_what_a_user_says_after_a_result_can_be_part_of_it() -> None:
+    sent = without_user_after_tool(with_tools(MESSAGES))
+    assert [message["role"] for message in sent] == ["system", "user", "assistant", "tool"]
+    assert sent[-1]["content"] == "index.md\n\nLast turn."
 
 
 @pytest.mark.parametrize("role", ["user", "assistant"])

@@ -4,6 +4,7 @@ Each behaviour is a script for `tests.support.provider.Provider`. Those that are
 and then plan; they know from the request's text whether a command was run, because the tests' tool answers `ran: ...`.
 """
 
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,14 @@ def no_system(received: Received) -> Wire:
     if received.messages[0]["role"] == "system":
         return error(400, "System role not supported")
     return sensible(received)
+
+
+def no_user_after_tool(received: Received) -> Wire:
+    """Refuse a user's message right after a result, as Mistral does; call wherever the tool is on offer."""
+    roles = [message["role"] for message in received.messages]
+    if ("tool", "user") in itertools.pairwise(roles):
+        return error(400, "Unexpected role 'user' after role 'tool'")
+    return insatiable(received)
 
 
 def event_stream(*deltas: Mapping[str, Any]) -> Wire:
@@ -243,6 +252,7 @@ REFUSALS: Mapping[str, Behaviour] = {
     "tools, with 500": Behaviour([refusing("tools", "tools param requires --jinja flag", 500)], commands=1),
     "tool_choice": Behaviour([calls("ls"), calls("ls"), refusing("tool_choice", "tool_choice must be auto")]),
     "every shape": Behaviour([no_shapes]),
+    "a user after a tool": Behaviour([no_user_after_tool], commands=2, requests=4),
     "the system role": Behaviour([no_system], requests=3),
     "everything, without a word": Behaviour([refusing("max_tokens", "Bad Request")], requests=3),
     "everything": Behaviour([error(400, "no")], ends=("model_error",)),
