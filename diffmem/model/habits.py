@@ -27,7 +27,7 @@ _JSON_REQUEST = "Answer with one JSON object and nothing else. It fits this JSON
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How to speak to one model: the parameters it takes, and the style of its commands."""
+    """How to speak to one model: the parameters it takes, and the style of its commands. They only ever get fewer."""
 
     token_fields: tuple[TokenField, ...]  # the first is used, the others are tried after it
     temperature: bool
@@ -80,23 +80,27 @@ def payload(request: Request, habits: Habits) -> dict[str, Any]:
     """The body of the request."""
     is_text = style(request, habits) == "text"
     messages = wire.in_text(request.messages) if is_text else wire.with_tools(request.messages)
+    body: dict[str, Any] = {"model": request.model, **_parameters(request, habits)}
+    if not is_text:
+        body |= _tools(request, habits)
+    # In either style, a shape would keep the model from giving commands.
+    may_command = bool(request.tools) and request.tool_choice == "auto"
+    if request.schema is not None and (not may_command or (habits.shape_beside_tools and not is_text)):
+        messages = _shaped(messages, request.schema, habits.shapes[0], body)
     if not habits.system_role:
         messages = wire.without_system(messages)
     if not habits.user_after_tool:
         messages = wire.without_user_after_tool(messages)
-    body: dict[str, Any] = {"model": request.model}
-    if not is_text:
-        body |= _tools(request, habits)
-    may_call = bool(request.tools) and request.tool_choice == "auto"
-    if request.schema is not None and (not may_call or (habits.shape_beside_tools and not is_text)):
-        messages = _shaped(messages, request.schema, habits.shapes[0], body)
-    if habits.token_fields:
-        body[habits.token_fields[0]] = request.max_completion_tokens
-    if habits.temperature:
-        body["temperature"] = 0
-    if habits.reasoning_effort:
-        body["reasoning_effort"] = "low"
     return {**body, "messages": messages}
+
+
+def _parameters(request: Request, habits: Habits) -> dict[str, Any]:
+    parameters: dict[str, Any] = dict.fromkeys(habits.token_fields[:1], request.max_completion_tokens)
+    if habits.temperature:
+        parameters["temperature"] = 0
+    if habits.reasoning_effort:
+        parameters["reasoning_effort"] = "low"
+    return parameters
 
 
 def _tools(request: Request, habits: Habits) -> dict[str, Any]:
@@ -202,7 +206,7 @@ def _stripped(habits: Habits, body: Mapping[str, Any]) -> Habits:
 
 
 _CHANGES: tuple[tuple[str, Callable[[Habits, Mapping[str, Any]], Habits]], ...] = (
-    (r"max_completion_tokens|max_tokens|max_output_tokens", _next_token_field),
+    (r"max_(?:completion_|output_|new_)?tokens", _next_token_field),
     (r"context length|context_length|maximum context|context window", _no_token_field),
     (r"temperature", _no_temperature),
     (r"reasoning", _no_effort),
@@ -213,5 +217,5 @@ _CHANGES: tuple[tuple[str, Callable[[Habits, Mapping[str, Any]], Habits]], ...] 
         _looser_shape,
     ),
     (r"tool_choice|tool choice", _no_tool_choice),
-    (r"tool|function", _no_tools),
+    (r"\btools?\b|tool_use|\bfunctions?\b", _no_tools),
 )

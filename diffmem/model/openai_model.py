@@ -18,7 +18,7 @@ from diffmem.model.messages import Message, Reply, ToolChoice, ToolSpec
 from diffmem.model.reading import error_message, read_reply
 
 MAX_ANSWER_BYTES = 1024 * 1024
-MAX_COMPLETION_TOKENS = 8192
+MAX_COMPLETION_TOKENS = 16_384
 
 _MAX_REQUESTS = 12  # per answer: each refusal mends one habit
 _MAX_RETRIES = 1

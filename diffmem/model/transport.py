@@ -12,6 +12,7 @@ gigabytes); redirects (not followed: each would start the clock again, and the k
 This module imports httpx2, 50 ms, and is itself imported at first use.
 """
 
+import contextlib
 import select
 import socket
 import ssl
@@ -176,14 +177,12 @@ class _Stream(httpcore2.NetworkStream):
 
 
 def _connected(address: Address, port: int, seconds: float) -> socket.socket:
-    connection = socket.socket(address.family, socket.SOCK_STREAM)
-    try:
+    with contextlib.ExitStack() as undo:
+        connection = undo.enter_context(socket.socket(address.family, socket.SOCK_STREAM))
         connection.settimeout(seconds)
         connection.connect((address.host, port))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    except BaseException:
-        connection.close()
-        raise
+        undo.pop_all()
     return connection
 
 

@@ -1,5 +1,7 @@
 """Messages as the Chat Completions API takes them, with tools or with commands in text.
 
+The user speaks first, as many templates demand: where the messages begin with calls, the user says "Begin." before.
+
 In text style a tool call is a line `$ command` of the assistant's, and what it gave is the user's next message. Ids are
 numbered anew, nine letters and digits each (Mistral takes no others), so that the same messages are always the same
 bytes: providers cache prompts by their prefix.
@@ -13,11 +15,13 @@ from diffmem.model.messages import Message, ToolCall, ToolSpec
 
 Rendered = dict[str, Any]
 
+_BEGIN = "Begin."
+
 
 def with_tools(messages: Sequence[Message]) -> list[Rendered]:
     """The messages with tool calls as tool calls."""
     names: dict[str, str] = {}
-    return [_rendered(message, names) for message in messages]
+    return _begun([_rendered(message, names) for message in messages])
 
 
 def in_text(messages: Sequence[Message]) -> list[Rendered]:
@@ -30,7 +34,7 @@ def in_text(messages: Sequence[Message]) -> list[Rendered]:
             joined[-1]["content"] += f"\n\n{content}"
         else:
             joined.append({"role": role, "content": content})
-    return joined
+    return _begun(joined)
 
 
 def without_system(messages: Sequence[Rendered]) -> list[Rendered]:
@@ -75,6 +79,13 @@ def compact(schema: Mapping[str, Any]) -> str:
 def clean(text: str) -> str:
     """The text without lone surrogates, which no encoding of a request can carry."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _begun(messages: list[Rendered]) -> list[Rendered]:
+    first = next((n for n, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    if first < len(messages) and messages[first]["role"] != "user":
+        messages.insert(first, {"role": "user", "content": _BEGIN})
+    return messages
 
 
 def _rendered(message: Message, names: dict[str, str]) -> Rendered:

@@ -68,6 +68,7 @@ def after(message: str, status: int = 400, habits: Habits | None = None) -> Habi
         ("Unrecognized request argument: reasoning_effort", {"reasoning_effort": False}),
         ("Conversation roles must alternate", {"system_role": False}),
         ('"auto" tool choice requires --enable-auto-tool-choice', {"tools": False}),
+        ("Failed to call a function. (tool_use_failed)", {"tools": False}),
         ("Function calling is not enabled for this model", {"tools": False}),
     ],
 )
@@ -93,7 +94,7 @@ def test_a_refusal_without_words_strips_everything_optional_then_the_tools_then_
 
 
 def test_an_internal_error_without_words_changes_nothing() -> None:
-    assert after("oops", 500) is None
+    assert after("FUNCTION_INVOCATION_TIMEOUT", 500) is None
 
 
 @pytest.mark.parametrize(

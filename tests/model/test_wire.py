@@ -36,6 +36,13 @@ def test_in_text_a_call_is_lines_after_a_dollar_and_roles_alternate() -> None:
     ]
 
 
+def test_the_user_speaks_first_even_where_the_messages_begin_with_a_call() -> None:
+    messages = [message for message in MESSAGES if message.content != "Hello."]
+    for sent in (with_tools(messages), in_text(messages)):
+        assert [message["role"] for message in sent[:3]] == ["system", "user", "assistant"]
+        assert sent[1]["content"] == "Begin."
+
+
 def test_without_a_system_role_the_user_says_it() -> None:
     sent = without_system(in_text(MESSAGES))
     assert sent[0] == {"role": "user", "content": "In text.\n\nHello."}

@@ -56,14 +56,11 @@ def sensible(received: Received) -> Wire:
     return calls("git log -3") if "tools" in received.body else text("$ git log -3")
 
 
-def refusing(field: str, message: str, status: int = 400, value: Any = None) -> Callable[[Received], Wire]:
-    """Refuse every request that has `field` (of this value, where one is given), and else be sensible."""
+def refusing(field: str, message: str, status: int = 400, **words: Any) -> Callable[[Received], Wire]:
+    """Refuse every request that has `field`, in these words, and else be sensible."""
 
     def reply(received: Received) -> Wire:
-        found = received.body.get(field)
-        if found is not None and (value is None or found == value):
-            return error(status, message)
-        return sensible(received)
+        return error(status, message, **words) if field in received.body else sensible(received)
 
     return reply
 
@@ -211,6 +208,9 @@ BODIES: Mapping[str, Behaviour] = {
     "no type": Behaviour([plan(POINTER).but(headers={})]),
     "a byte order mark": Behaviour([plan(POINTER).but(body=b"\xef\xbb\xbf" + plan(POINTER).body)]),
     "invalid UTF-8": Behaviour([plan(POINTER).but(body=plan(POINTER).body.replace(b"her job", b"her \xff\xfe job"))]),
+    "odd headers": Behaviour(
+        [plan(POINTER).but(headers={"Set-Cookie": ";;=; expires=x; \xe9", "Content-Type": 'json; charset="'})]
+    ),
     "chunks": Behaviour([plan(POINTER).but(chunked=True)]),
     "an event stream": Behaviour([event_stream({"content": PLAN_TEXT[:9]}, {"content": PLAN_TEXT[9:]})], requests=1),
     "a call in an event stream": Behaviour(
@@ -259,6 +259,11 @@ REFUSALS: Mapping[str, Behaviour] = {
     "the key": Behaviour([error(401, "Incorrect API key provided: key")], ends=("model_error",), requests=1),
     "the model": Behaviour([error(404, "The model `scripted` does not exist")], ends=("model_error",)),
     "an error page": Behaviour([Wire(b"<h1>Bad Gateway</h1>", 502, {})], ends=("model_error",), requests=2),
+    "a long error page": Behaviour([Wire(b"x" * 65_536, 500, repeat=60)], ends=("model_error",), requests=2),
+    "an error page in no known charset": Behaviour(
+        [Wire(b"\xff\xfe", 503, {"Content-Type": "text/html; charset=klingon"})], ends=("model_error",), requests=2
+    ),
+    "a call that went wrong": Behaviour([refusing("tools", "Failed to call a function.", code="tool_use_failed")]),
     "a redirect": Behaviour(
         [Wire(status=307, headers={"Location": "http://127.0.0.1:9/v1"})], ends=("model_error",), requests=1
     ),
