@@ -14,6 +14,7 @@ from diffmem.context.paths import Paths
 from diffmem.context.selection import Claim
 from diffmem.context.sources import Content, Source
 from diffmem.errors import DeadlineExceeded, RequestError, ToolUnavailable
+from diffmem.git.paths import unsafe_reason
 from diffmem.limits import Deadline
 from diffmem.memory import is_entity_path, parse_entity, parse_head, stem_of
 from diffmem.plan import Plan, Pointer, Rejected
@@ -85,9 +86,9 @@ class Places:
             case "file" | "file_section":
                 source = self._file(self._existing(path, pointer.line_start or 1))
             case "git_show":
-                source = self._shown(self._paths.find(path) or path, pointer.rev or "")
+                source = self._shown(self._then(path), pointer.rev or "")
             case "git_diff":
-                source, lines = self._diff(self._paths.find(path) or path, pointer.since or ""), (None, None)
+                source, lines = self._diff(self._then(path), pointer.since or ""), (None, None)
             case "git_log":
                 source, lines = self._log(pointer.path, pointer.max_count or _LOG_COUNT), (None, None)
             case "command":
@@ -99,10 +100,20 @@ class Places:
         known = self._paths.find(path)
         if known is None:
             raise Refused(self._paths.why_not(path))
+        if not self._data[known].strip():
+            raise Refused(f"{known!r} is empty")
         lines = sources.count_lines(self._data[known])
         if lines < line_start:
-            raise Refused(f"{known!r} has {lines} lines, and no line {line_start}" if lines else f"{known!r} is empty")
+            raise Refused(f"{known!r} has {lines} lines, and no line {line_start}")
         return known
+
+    def _then(self, path: str) -> str:
+        """The path of a file that need not be there any more."""
+        known = self._paths.find(path)
+        reason = None if known else unsafe_reason(path)
+        if reason:
+            raise Refused(f"{path!r} has {reason}")
+        return known or path
 
     def _once(self, key: tuple[str | None, ...], make: Callable[[], Source]) -> Source:
         if key not in self._sources:
@@ -140,7 +151,7 @@ class Places:
         )
 
     def _log(self, path: str | None, max_count: int) -> Source:
-        known = (self._paths.find(path) or path) if path else None
+        known = self._then(path) if path else None
         commits = self._history.log(known, max_count)
         if not commits:
             raise Refused(f"no commit touched {path!r}")

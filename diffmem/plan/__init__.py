@@ -8,14 +8,13 @@
 whether its paths and revisions exist and its commands are allowed; `diffmem.context` asks the repository.
 """
 
-from diffmem.plan.lines import PLAN_LINES_HELP, parse_plan_lines
+from diffmem.plan.lines import parse_plan_lines
 from diffmem.plan.parse import MAX_POINTERS, parse_plan
 from diffmem.plan.schema import PLAN_SCHEMA
 from diffmem.plan.types import Plan, Pointer, PointerType, Priority, Rejected
 
 __all__ = [
     "MAX_POINTERS",
-    "PLAN_LINES_HELP",
     "PLAN_SCHEMA",
     "Plan",
     "Pointer",

@@ -16,15 +16,6 @@ backticks. Bullets, numbers and code fences are passed over, and so is every lin
 import re
 from typing import Any
 
-PLAN_LINES_HELP = """\
-Write one pointer a line, the most important first, and nothing else:
-memories/people/maya.md:12-40 must her job
-memories/contexts/company.md the whole file
-diff memories/contexts/company.md since 2024-03-05 what changed
-$ rg -n marathon sessions
-= one sentence: what memory says
-"must" is for what the answer cannot do without. Where nothing in memory helps, write: none"""
-
 _BULLET = re.compile(r"(?:[-*•+>]|\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"\$\s+(.+)")
 _ENDING = r"\.[A-Za-z]\w{0,9}(?:(?::|#L?)\d+(?:[-–:]L?\d+)?)?"

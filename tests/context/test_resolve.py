@@ -230,6 +230,9 @@ def test_a_path_that_differs_by_case_is_mended(snapshot: Snapshot) -> None:
         (Pointer("git_show", ACME, rev="0" * 40), "no commit"),
         (Pointer("git_show", "empty.md", rev="HEAD"), "'empty.md' was empty at 'HEAD'"),
         (Pointer("git_log", "nothing.md"), "no commit touched 'nothing.md'"),
+        (Pointer("git_log", "../bob"), "'../bob' has an empty, '.' or '..' part"),
+        (Pointer("git_diff", "/etc/passwd", since="HEAD~1"), "'/etc/passwd' has"),
+        (Pointer("git_show", ".git/config", rev="HEAD"), "'.git/config' has a part that git keeps for itself"),
         (Pointer("command", command="rg x"), "there is no tool"),
     ],
 )

@@ -1,9 +1,12 @@
+import importlib.resources
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffmem.errors import InvalidPlan
-from diffmem.plan import PLAN_LINES_HELP, Pointer, parse_plan, parse_plan_lines
+from diffmem.plan import Pointer, parse_plan, parse_plan_lines
 
 MAYA = "memories/people/maya.md"
 
@@ -41,12 +44,13 @@ def test_a_line_is_a_pointer(line: str, pointer: Pointer) -> None:
     assert pointers(line) == [pointer]
 
 
-def test_the_help_that_models_are_shown_parses_as_it_says() -> None:
-    plan = parse_plan(parse_plan_lines(PLAN_LINES_HELP))
-    assert [pointer.type for pointer in plan.pointers] == ["file_section", "file", "git_diff", "command"]
-    assert plan.pointers[0].priority == "must_include"
-    assert plan.synthesis == "one sentence: what memory says"
-    assert plan.rejected == ()
+def test_the_examples_that_models_are_shown_are_pointers() -> None:
+    prompt = (importlib.resources.files("diffmem") / "prompts" / "context_plain.md").read_text("utf-8")
+    written = [line for line in prompt.split("\n") if re.match(r"(memories|sessions)/[\w/-]+\.md", line)]
+    found = pointers("\n".join(written))
+    assert len(found) == len(written) >= 4
+    assert all(pointer.type == "file_section" and pointer.reason for pointer in found)
+    assert "must_include" in {pointer.priority for pointer in found}
 
 
 def test_fences_and_prose_are_passed_over() -> None:
