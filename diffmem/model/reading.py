@@ -107,8 +107,8 @@ def _joined_stream(text: str) -> Mapping[str, Any]:
         for name in ("content", *_REASONING_FIELDS):
             if isinstance(delta.get(name), str):
                 message[name] = message.get(name, "") + delta[name]
-        for part in delta.get("tool_calls") or ():
-            _add_call_part(calls, part)
+        for part in _list(delta.get("tool_calls")):
+            _add_call_part(calls, _object(part))
     if not message["content"] and not calls and len(message) == 1:
         raise ExchangeFailed(Failure("an event stream without a message", 200))
     message["tool_calls"] = [{"id": call["id"], "function": call} for call in calls.values()]
@@ -122,9 +122,7 @@ def _chunks(text: str) -> Iterator[Mapping[str, Any]]:
             yield chunk
 
 
-def _add_call_part(calls: dict[Any, dict[str, str]], part: Any) -> None:
-    if not isinstance(part, dict):
-        return
+def _add_call_part(calls: dict[Any, dict[str, str]], part: Mapping[str, Any]) -> None:
     call = calls.setdefault(str(part.get("index", len(calls))), {"id": "", "name": "", "arguments": ""})
     call["id"] += str(part.get("id") or "")
     function = _object(part.get("function"))
@@ -136,11 +134,12 @@ def _object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _first_object(items: Any) -> Mapping[str, Any]:
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict):
-            return item
-    return {}
+    return next((item for item in _list(items) if isinstance(item, dict)), {})
 
 
 def _message(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

@@ -1,8 +1,11 @@
 """Commands from tool calls and from words."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diffmem.agent.commands import command_of, commands_in, is_answer
 from diffmem.agent.framing import framed
@@ -77,6 +80,22 @@ def test_a_call_may_be_the_answer(name: str, arguments: dict[str, Any], answers:
 )
 def test_the_commands_in_words(text: str, commands: tuple[str, ...]) -> None:
     assert commands_in(text) == commands
+
+
+WORDS = st.sampled_from(["command", "cmd", "input", "name", "arguments", "run", "ls -l", "$ ls", '{"command": "a', ""])
+ANYTHING = st.recursive(
+    st.none() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(WORDS, st.dictionaries(WORDS, ANYTHING, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_any_arguments_are_a_command_or_none(name: str, arguments: dict[str, Any]) -> None:
+    command = command_of(ToolCall("1", name, arguments))
+    assert command is None or command.strip()
+    assert all(found.strip() for found in commands_in(json.dumps(arguments)))
 
 
 def test_an_output_stands_between_marks_that_it_cannot_hold() -> None:

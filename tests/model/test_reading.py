@@ -1,9 +1,12 @@
 """Response bodies as replies: where providers put calls, words and usage."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diffmem.model import Usage
 from diffmem.model.failure import ExchangeFailed
@@ -101,6 +104,28 @@ def test_what_is_no_call_is_passed_over(calls: Any) -> None:
 def test_calls_beyond_the_bound_are_passed_over() -> None:
     calls = [{"function": {"name": "run", "arguments": "{}"}}] * 1000
     assert len(read_reply(body({"tool_calls": calls})).tool_calls) == MAX_TOOL_CALLS
+
+
+KEYS = st.sampled_from(
+    "choices message delta text content tool_calls function_call function name arguments index id usage prompt_tokens "
+    "prompt_tokens_details error code reasoning finish_reason".split()
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "run", "{}", '{"command": 7}']),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=25,
+)
+
+
+@given(ANYTHING, st.booleans())
+@settings(max_examples=400, deadline=None)
+def test_any_json_is_a_reply_or_a_failure(payload: Any, is_stream: bool) -> None:
+    data = json.dumps({"choices": [{"delta" if is_stream else "message": payload}], "usage": payload}).encode()
+    for body in (data, json.dumps(payload).encode()):
+        with suppress(ExchangeFailed):
+            reply = read_reply(b"data: " + body if is_stream else body)
+            assert isinstance(reply.text, str)
+            assert all(isinstance(call.arguments, dict) for call in reply.tool_calls)
 
 
 @pytest.mark.parametrize(
