@@ -79,6 +79,10 @@ class Scratch:
         quoted = str(self._borrowed).replace("\\", "\\\\").replace('"', '\\"')
         return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
 
+    def borrowed(self, head: str) -> Checkout:
+        """The repository that objects are borrowed from, without a tree."""
+        return Checkout(self.directory / "tree", self.git_dir, self._borrowed, head)
+
     def only_pack(self) -> Pack:
         """The one pack that was written here."""
         found = list(self.packs.glob("*.pack"))

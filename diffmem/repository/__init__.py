@@ -1,9 +1,25 @@
-"""A user's memory as a git repository in the bucket: hydrate it, read it, commit to it, erase it."""
+"""A user's memory as a git repository in the bucket: hydrate it, read it, commit to it, rewrite it, erase it."""
 
 from diffmem.git.writing import FileChange
 from diffmem.repository.change import Change
 from diffmem.repository.commit import Committed, Edit
+from diffmem.repository.erase import Erased
+from diffmem.repository.maintain import Maintained, Progress
+from diffmem.repository.removal import Removed
 from diffmem.repository.repositories import Repositories
+from diffmem.repository.rewrite import Rewritten
 from diffmem.repository.snapshot import Snapshot
 
-__all__ = ["Change", "Committed", "Edit", "FileChange", "Repositories", "Snapshot"]
+__all__ = [
+    "Change",
+    "Committed",
+    "Edit",
+    "Erased",
+    "FileChange",
+    "Maintained",
+    "Progress",
+    "Removed",
+    "Repositories",
+    "Rewritten",
+    "Snapshot",
+]

@@ -16,29 +16,29 @@ refs are never read from here.
 import hashlib
 import os
 import secrets
-import shutil
 import stat
-import time
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from diffmem.errors import ConfigError
 from diffmem.git.environment import Checkout
 from diffmem.git.packs import Pack
-from diffmem.repository import lease
+from diffmem.repository import eviction, lease
+from diffmem.repository.files import discard, remove_tree, write_file
 from diffmem.repository.lease import Lease
 
-_STALE_SECONDS = 3600.0
 _GENERATION_BYTES = 8
 
 
 class CachedRepository:
     """The directory of one history (one id, one epoch) of one user."""
 
-    def __init__(self, root: Path, scratch: Path) -> None:
+    def __init__(self, root: Path, scratch: Path, note_bytes: Callable[[int], None]) -> None:
         self.root = root
         self.scratch = scratch
+        self.note_bytes = note_bytes
         self.objects = root / "objects"
         self.packs = self.objects / "pack"
         self.git_dir = root / "git"
@@ -77,6 +77,7 @@ class CachedRepository:
         path = self.packs / f"pack-{pack.trailer}.pack"
         write_file(path, pack.data, self.scratch, mode=0o444)
         write_file(path.with_suffix(".idx"), pack.index, self.scratch, mode=0o444)
+        self.note_bytes(pack.size)
 
     def remove(self, trailer: str) -> None:
         """Take a pack away, the index first."""
@@ -100,10 +101,17 @@ class CachedRepository:
 
 
 class Cache:
-    """The directories of all users of one bucket, under `root`, which `prepare` makes."""
+    """The directories of all users of one bucket, under `root`, which `prepare` makes.
 
-    def __init__(self, root: Path, bucket_url: str) -> None:
+    They take about `max_bytes`, unless what is in use takes more: whenever a sixteenth of that has been added, what was
+    used least recently goes.
+    """
+
+    def __init__(self, root: Path, bucket_url: str, max_bytes: int) -> None:
         self._top = root
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._unswept = max_bytes
         self._root = root / hashlib.sha256(bucket_url.encode()).hexdigest()[:16]
         self._scratch = self._root / "tmp"
 
@@ -123,7 +131,7 @@ class Cache:
 
     def repository(self, uid: str, repository_id: str, epoch: int) -> CachedRepository:
         """The directory of a history; it may not exist yet."""
-        return CachedRepository(self._root / uid / f"{repository_id}-{epoch}", self._scratch)
+        return CachedRepository(self._root / uid / f"{repository_id}-{epoch}", self._scratch, self._note)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -137,7 +145,7 @@ class Cache:
 
     def temporary_repository(self) -> CachedRepository:
         """A directory for a history that is nobody's yet."""
-        return CachedRepository(self._scratch / secrets.token_hex(8), self._scratch)
+        return CachedRepository(self._scratch / secrets.token_hex(8), self._scratch, self._note)
 
     def load(self, uid: str) -> tuple[int, bytes] | None:
         """The generation and the bytes of the last manifest that was saved, or None."""
@@ -165,34 +173,12 @@ class Cache:
             if path != keep.root and path.is_dir():
                 discard(path, self._scratch)
 
-    def clear_stale(self) -> None:
-        """Remove what killed processes left unfinished."""
-        for path in self._scratch.iterdir():
-            with suppress(FileNotFoundError):
-                if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
-                    remove_tree(path)
-
-
-def write_file(path: Path, data: bytes, scratch: Path, mode: int = 0o644) -> None:
-    """Write aside and rename into place, so that nobody sees half of it."""
-    aside = scratch / secrets.token_hex(8)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(data)
-    aside.replace(path)
-
-
-def discard(path: Path, scratch: Path) -> None:
-    """Move a directory out of sight, then remove it."""
-    target = scratch / secrets.token_hex(8)
-    with suppress(FileNotFoundError):
-        path.rename(target)
-        remove_tree(target)
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a directory or file, whoever else may be removing it too."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    def _note(self, size: int) -> None:
+        """Count bytes that were added, and make room when they are many."""
+        with self._lock:
+            self._unswept += size
+            if self._unswept < self._max_bytes // 16:
+                return
+            self._unswept = 0
+        eviction.clear_stale(self._scratch)
+        eviction.evict(self._root, self._scratch, self._max_bytes)

@@ -8,7 +8,8 @@
 
 After 429 nothing was written: wait, and begin again. After anything else but success the outcome is unknown: begin
 again, and the Tx shows whether the commit is there. A folded pack that lost is removed once the manifest has moved on
-without it, since nothing can name it any more; while the outcome is unknown it stays.
+without it, since nothing can name it any more; while the outcome is unknown it stays. So are the packs that were
+joined into one that is now named.
 
 *Covered*: a commit lands once or not at all, and only in the repository that the first READ found: where that was
 erased meanwhile, the commit fails, whatever has been begun under the user since. *Not covered*: what the edit does;
@@ -17,18 +18,13 @@ it must depend on nothing but the snapshot.
 
 import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from diffmem.errors import (
-    BucketBusy,
     Conflict,
-    GenerationMismatch,
     GitError,
-    OutcomeUnknown,
-    StorageError,
     StorageUnavailable,
     UnknownUser,
     UnsafePath,
@@ -36,16 +32,15 @@ from diffmem.errors import (
 from diffmem.git.packs import Pack, Scratch, join
 from diffmem.git.writing import FileChange, difference, write_commit
 from diffmem.limits import Deadline
-from diffmem.repository.cache import remove_tree
 from diffmem.repository.change import Change, draft
+from diffmem.repository.files import remove_tree
 from diffmem.repository.fold import Placed, place_pack
 from diffmem.repository.hydrate import Hydrated
-from diffmem.repository.manifest import encode
-from diffmem.repository.names import manifest_name, pack_objects
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
 from diffmem.repository.snapshot import Snapshot
-from diffmem.repository.upload import upload
+from diffmem.repository.swap import swap
+from diffmem.repository.upload import upload, withdraw
 from diffmem.storage import MeteredBucket
 
 Edit = Callable[[Snapshot], Change | None]
@@ -225,7 +220,6 @@ class _Commit:
     def _place(self, scratch: Scratch, base: Hydrated, built: _Built) -> Placed:
         manifest = replace(
             base.manifest,
-            seq=base.manifest.seq + 1,
             head=built.sha,
             commits=base.manifest.commits + 1,
             head_recorded_at=built.recorded_at,
@@ -238,23 +232,17 @@ class _Commit:
         if written is None or self._built is None:
             return None
         self._parts.transactions.add(written, self._built.parent, self._tx)
+        joined = (pack.name for pack in base.manifest.packs if pack not in written.manifest.packs)
+        withdraw(self._bucket, self._uid, joined, self._deadline)
         snapshot = self._parts.snapshot(written, self._bucket, self._deadline)
         return Committed(self._built.sha, self._built.files, snapshot)
 
     def _put(self, base: Hydrated, placed: Placed) -> Hydrated | None:
         """The repository with the next manifest in the bucket; None where it may not be there."""
-        name, data = manifest_name(self._uid), encode(placed.manifest)
-        try:
-            generation = self._bucket.put(name, data, self._deadline, if_generation=base.generation)
-        except BucketBusy as error:
-            self._patience.busy(error)
-            return None
-        except (GenerationMismatch, OutcomeUnknown):
-            self._may_be_there = True
-            self._patience.lost()
-            return None
         fresh = [pack for _, pack in placed.uploads]
-        return self._parts.hydrator.adopt(self._uid, placed.manifest, generation, data, fresh)
+        written = swap(self._parts, self._bucket, base, placed.manifest, self._patience, self._deadline, fresh=fresh)
+        self._may_be_there = written is None
+        return written
 
     def _nothing(self, base: Hydrated) -> Committed:
         """The answer where nothing is to be written; a newborn then lives until its snapshot is closed."""
@@ -273,12 +261,10 @@ class _Commit:
     def _remove_lost(self, now: Hydrated | None) -> None:
         """Delete the packs of tries that can no longer succeed, because the manifest has moved on without them."""
         named = {pack.name for pack in now.manifest.packs} if now else set()
-        for name, generation in list(self._uploaded.items()):
-            if now is None or (now.generation != generation and name not in named):
-                for part in pack_objects(self._uid, name):
-                    with suppress(StorageError):
-                        self._bucket.delete(part, self._deadline)
-                del self._uploaded[name]
+        generation = now.generation if now else -1
+        lost = [name for name, tried in self._uploaded.items() if tried != generation and name not in named]
+        withdraw(self._bucket, self._uid, lost, self._deadline)
+        self._uploaded = {name: tried for name, tried in self._uploaded.items() if name not in lost}
 
     def _drop_newborn(self) -> None:
         if self._newborn:

@@ -41,7 +41,9 @@ def place_pack(manifest: Manifest, pack: Pack, join: Join) -> Placed:
     if taken:
         joined = join([*(part.trailer for part in tail), *(part.trailer for part in taken)])
     stored = StoredPack.of(
-        new_pack(manifest.seq, joined.trailer, manifest.id), joined, 1 + max((part.level for part in taken), default=-1)
+        new_pack(manifest.seq + 1, joined.trailer, manifest.id),
+        joined,
+        1 + max((part.level for part in taken), default=-1),
     )
     kept = tuple(part for part in manifest.packs if part not in taken)
     return Placed(replace(manifest, packs=(*kept, stored), tail=()), ((stored, joined),))

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from diffmem.errors import Conflict, CorruptObject, ObjectNotFound, StorageUnavailable, UnknownUser
 from diffmem.git.packs import Pack
 from diffmem.limits import Deadline
 from diffmem.repository.cache import Cache, CachedRepository
+from diffmem.repository.lease import Lease
 from diffmem.repository.locks import KeyedLocks
 from diffmem.repository.manifest import Manifest, StoredPack, decode
 from diffmem.repository.names import manifest_name, pack_objects
@@ -29,6 +31,14 @@ from diffmem.storage import Bucket
 _DOWNLOADS = 16
 _KNOWN_USERS = 64
 _READS = 4
+
+
+class History(NamedTuple):
+    """One history of one user: what is kept in memory of it is kept under this key."""
+
+    uid: str
+    id: str
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +51,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Hydrated:
-    """A manifest whose packs are all in `place`."""
+    """A manifest whose packs are all in `place`, which is not evicted as long as this is referred to."""
 
     uid: str
     manifest: Manifest
     generation: int
     place: CachedRepository
+    lease: Lease | None = None
+
+    @property
+    def history(self) -> History:
+        """Which history this is."""
+        return History(self.uid, self.manifest.id, self.manifest.epoch)
 
     def is_intact(self) -> bool:
         """Whether all packs are still there."""
@@ -82,10 +98,13 @@ class Hydrator:
                 return None
             if missing and known.generation == generation:
                 raise CorruptObject(f"{pack_objects(uid, missing.name)[0]!r} is named by the manifest and is not there")
-            missing, generation = self._hydrate(bucket, uid, known, deadline), known.generation
+            place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
+            with self._hydrating.hold(uid, deadline):
+                place.prepare()
+                lease = place.use()
+                missing, generation = self._hydrate(bucket, uid, place, known, deadline), known.generation
             if missing is None:
-                place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
-                return Hydrated(uid, known.manifest, known.generation, place)
+                return Hydrated(uid, known.manifest, known.generation, place, lease)
         raise StorageUnavailable("the manifest changed faster than its packs could be read")
 
     def adopt(self, uid: str, manifest: Manifest, generation: int, data: bytes, fresh: Sequence[Pack]) -> Hydrated:
@@ -94,11 +113,12 @@ class Hydrator:
         known = self._keep(uid, Known(manifest, generation), data)
         with self._hydrating.hold(uid):
             place.prepare()
+            lease = place.use()
             for pack in (*fresh, *manifest.tail):
                 if not place.has(pack.trailer, len(pack.data), len(pack.index)):
                     place.install(pack)
-            self._settle(uid, place, known)
-        return Hydrated(uid, manifest, generation, place)
+            self._settle(place, known)
+        return Hydrated(uid, manifest, generation, place, lease)
 
     def forget(self, uid: str) -> None:
         """Drop everything cached of a user."""
@@ -107,14 +127,18 @@ class Hydrator:
         self._cache.wipe(uid)
 
     def repair(self, bucket: Bucket, before: Hydrated, deadline: Deadline) -> Hydrated:
-        """The same history, as the bucket has it now, with every cached pack looked through and fetched where it must
-        be.
+        """The same history as the bucket has it now, after every cached pack was looked through.
 
         Raises:
             UnknownUser: the user was erased meanwhile.
             Conflict: the history was rewritten meanwhile.
         """
-        before.place.remove_damaged(before.manifest.trailers)
+        now = self._same(bucket, before, deadline)
+        if now.place.remove_damaged({*before.manifest.trailers, *now.manifest.trailers}):
+            return self._same(bucket, before, deadline)
+        return now
+
+    def _same(self, bucket: Bucket, before: Hydrated, deadline: Deadline) -> Hydrated:
         now = self.read(bucket, before.uid, before.manifest.user, deadline)
         if now is None or now.manifest.id != before.manifest.id:
             raise UnknownUser(f"no memory of {before.manifest.user!r} any more")
@@ -165,21 +189,20 @@ class Hydrator:
         self._cache.wipe(uid, keep=self._cache.repository(uid, known.manifest.id, known.manifest.epoch))
         return known
 
-    def _hydrate(self, bucket: Bucket, uid: str, known: Known, deadline: Deadline) -> StoredPack | None:
+    def _hydrate(
+        self, bucket: Bucket, uid: str, place: CachedRepository, known: Known, deadline: Deadline
+    ) -> StoredPack | None:
         """Bring the cache up to a manifest; gives a pack that the bucket does not have, where there is one."""
-        place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
-        with self._hydrating.hold(uid):
-            place.prepare()
-            for pack in known.manifest.tail:
-                if not place.has(pack.trailer, len(pack.data), len(pack.index)):
-                    place.install(pack)
-            lacking = [pack for pack in known.manifest.packs if not place.has(pack.trailer, pack.psz, pack.isz)]
-            missing = self._download(bucket, uid, place, lacking, deadline) if lacking else None
-            if missing is None:
-                self._settle(uid, place, known)
-            return missing
+        for pack in known.manifest.tail:
+            if not place.has(pack.trailer, len(pack.data), len(pack.index)):
+                place.install(pack)
+        lacking = [pack for pack in known.manifest.packs if not place.has(pack.trailer, pack.psz, pack.isz)]
+        missing = self._download(bucket, uid, place, lacking, deadline) if lacking else None
+        if missing is None:
+            self._settle(place, known)
+        return missing
 
-    def _settle(self, uid: str, place: CachedRepository, known: Known) -> None:
+    def _settle(self, place: CachedRepository, known: Known) -> None:
         """Remove the packs of an earlier manifest, now that their objects are in the packs of a later one."""
         generation, installed = self._installed.get(place.root) or (0, frozenset())
         if known.generation > generation:

@@ -1,7 +1,5 @@
 """What the steps of a repository's life share within a process: the bucket, the cache, the memory, the clocks."""
 
-import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +9,7 @@ from diffmem.git.packs import Pack, Scratch
 from diffmem.git.writing import ROOT, write_commit
 from diffmem.limits import Deadline
 from diffmem.repository.cache import Cache
-from diffmem.repository.hydrate import Hydrated, Hydrator
+from diffmem.repository.hydrate import History, Hydrated, Hydrator
 from diffmem.repository.locks import KeyedLocks
 from diffmem.repository.manifest import Manifest
 from diffmem.repository.names import new_id, user_hash
@@ -23,14 +21,14 @@ from diffmem.storage import Bucket, MeteredBucket
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts, and what is made directly of them. `sleep` and `jitter` (a number from 0 to 1) are there for tests."""
+    """The parts, and what is made directly of them."""
 
     bucket: Bucket
     cache: Cache
     id_secret: str | None
     clock: Callable[[], datetime]
-    sleep: Callable[[float], None] = time.sleep
-    jitter: Callable[[], float] = random.random
+    sleep: Callable[[float], None]
+    jitter: Callable[[], float]
     hydrator: Hydrator = field(init=False)
     writers: KeyedLocks = field(default_factory=KeyedLocks)
     shelves: Shelves = field(default_factory=Shelves)
@@ -65,6 +63,12 @@ class Parts:
             on_close=on_close,
         )
 
+    def forget(self, uid: str) -> None:
+        """Drop everything that disk and memory hold of a user."""
+        self.hydrator.forget(uid)
+        self.shelves.forget(uid)
+        self.transactions.forget(uid)
+
     def newborn(self, user: str, deadline: Deadline) -> Hydrated:
         """A repository that holds the first commit of every memory and is in no bucket yet.
 
@@ -88,25 +92,24 @@ class Transactions:
     """The `Tx` trailers of the histories that this process has written to, so that a retry finds its commit quickly."""
 
     def __init__(self) -> None:
-        self._known: Recent[str, tuple[str, dict[str, str]]] = Recent(200_000, lambda known: 1 + len(known[1]))
+        self._known: Recent[History, tuple[str, dict[str, str]]] = Recent(200_000, lambda known: 1 + len(known[1]))
 
     def find(self, hydrated: Hydrated, tx: str, deadline: Deadline) -> str | None:
         """The sha of the commit with this trailer, or None; one process where the head is new to us."""
-        root, head = str(hydrated.place.root), hydrated.manifest.head
-        before, known = self._known.get(root) or (None, {})
+        head = hydrated.manifest.head
+        before, known = self._known.get(hydrated.history) or (None, {})
         if before != head:
             revs = f"{before}..{head}" if before else head
             known = {**known, **history.transactions(hydrated.place.bare(head), revs, deadline)}
-            self._known.put(root, (head, known))
+            self._known.put(hydrated.history, (head, known))
         return known.get(tx)
 
     def add(self, hydrated: Hydrated, parent: str, tx: str) -> None:
         """Note the commit at the head of `hydrated`, made on `parent`, where all before it are known."""
-        root = str(hydrated.place.root)
-        before, known = self._known.get(root) or (None, {})
+        before, known = self._known.get(hydrated.history) or (None, {})
         if before == parent:
-            self._known.put(root, (hydrated.manifest.head, {**known, tx: hydrated.manifest.head}))
+            self._known.put(hydrated.history, (hydrated.manifest.head, {**known, tx: hydrated.manifest.head}))
 
-    def forget(self, root: str) -> None:
-        """Drop what is known of a history."""
-        self._known.drop(lambda key: key == root)
+    def forget(self, uid: str) -> None:
+        """Drop what is known of a user's histories."""
+        self._known.drop(lambda key: key[0] == uid)

@@ -1,17 +1,25 @@
 """All users' repositories in one bucket: the one door to reading and writing a memory."""
 
+import random
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from diffmem.errors import UnknownUser
+from diffmem.git.rewriting import Reword, Transform
 from diffmem.limits import Deadline
 from diffmem.repository import commit as committing
+from diffmem.repository import erase as erasing
+from diffmem.repository import maintain as maintaining
+from diffmem.repository import rewrite as rewriting
 from diffmem.repository.cache import Cache
 from diffmem.repository.commit import Committed, Edit
-from diffmem.repository.hydrate import Hydrated
+from diffmem.repository.erase import Erased
+from diffmem.repository.maintain import Maintained, Progress
 from diffmem.repository.parts import Parts
+from diffmem.repository.rewrite import Rewritten
 from diffmem.repository.snapshot import Snapshot
+from diffmem.repository.swap import read
 from diffmem.storage import Bucket, MeteredBucket
 
 
@@ -20,7 +28,10 @@ def _utc_now() -> datetime:
 
 
 class Repositories:
-    """One a process, made after the fork; safe between threads, and beside other processes and machines."""
+    """One a process, made after the fork; safe between threads, and beside other processes and machines.
+
+    `sleep` is how it waits before a write is tried again, `jitter` a number from 0 to 1 that varies for how long.
+    """
 
     def __init__(
         self,
@@ -30,8 +41,10 @@ class Repositories:
         cache_max_bytes: int,
         id_secret: str | None,
         clock: Callable[[], datetime] = _utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._parts = Parts(bucket, Cache(cache_dir, bucket.url), id_secret, clock)
+        self._parts = Parts(bucket, Cache(cache_dir, bucket.url, cache_max_bytes), id_secret, clock, sleep, jitter)
 
     def open(self, user: str, deadline: Deadline, *, as_of: datetime | None = None) -> Snapshot:
         """The user's memory as the bucket has it now, or as it was recorded at `as_of`.
@@ -43,7 +56,10 @@ class Repositories:
             StorageUnavailable: the bucket cannot be read in time.
         """
         bucket = MeteredBucket(self._parts.bucket)
-        hydrated = self._read(bucket, user, deadline)
+        hydrated = read(self._parts, bucket, user, deadline)
+        if hydrated.manifest.erase_pending:
+            rewriting.try_to_finish_erasure(self._parts, user, deadline)
+            hydrated = read(self._parts, bucket, user, deadline)
         snapshot = self._parts.snapshot(hydrated, bucket, deadline)
         if as_of is None:
             return snapshot
@@ -77,13 +93,58 @@ class Repositories:
         """Whether a memory was begun now; False where there was one. Raises as `commit` does."""
         return committing.create(self._parts, user, deadline)
 
+    def erase(self, user: str, deadline: Deadline) -> Erased:
+        """The receipt for a memory of which nothing is left in the bucket, nor in this process and its cache.
+
+        Raises:
+            UnknownUser: there is none, and nothing of an earlier one.
+            StorageUnavailable: not everything could be deleted; nobody finds the memory any more, and repeating
+            finishes.
+        """
+        return erasing.erase(self._parts, user, deadline)
+
+    def rewrite(
+        self,
+        user: str,
+        transform: Transform,
+        deadline: Deadline,
+        *,
+        reword: Reword = str,
+        drop_empty: bool = False,
+        dry_run: bool = False,
+    ) -> Rewritten:
+        """What came of writing a memory's whole history again, and of deleting the old one.
+
+        `transform` gives for a path and a content the one that replaces it, or None to remove the file; it is asked
+        once for each pair that ever was. `reword` gives for a message the one that replaces it. Authors and dates
+        stay. Commits that are left with nothing stay too, empty, unless `drop_empty`. With `dry_run` nothing is
+        written.
+
+        Raises:
+            UnknownUser: there is no memory.
+            Conflict: other writers were quicker each time.
+            StorageUnavailable: out of time, or the bucket is away. Where the new history was in place already, the next
+                opener deletes what is left of the old one.
+        """
+        return rewriting.rewrite(
+            self._parts, user, transform, deadline, reword=reword, drop_empty=drop_empty, dry_run=dry_run
+        )
+
+    def maintain(
+        self, user: str | None, deadline: Deadline, progress: Progress = lambda done, total, one: None
+    ) -> tuple[Maintained, ...]:
+        """What was done for a user, or for all where it is None: unfinished erasures, rebuilds, garbage collection.
+
+        `progress` is told how many of how many are done, and the latest. Of all users, one that fails is told and
+        passed over.
+
+        Raises:
+            UnknownUser: there is no such memory, and nothing left of one.
+            DeadlineExceeded: before all had their turn.
+        """
+        return maintaining.maintain(self._parts, user, deadline, progress)
+
     def usage(self, user: str, deadline: Deadline) -> tuple[int, int]:
         """Bytes and number of the packs that a memory takes in the bucket."""
-        manifest = self._read(MeteredBucket(self._parts.bucket), user, deadline).manifest
+        manifest = read(self._parts, self._parts.bucket, user, deadline).manifest
         return manifest.size, len(manifest.packs) + len(manifest.tail)
-
-    def _read(self, bucket: MeteredBucket, user: str, deadline: Deadline) -> Hydrated:
-        found = self._parts.hydrator.read(bucket, self._parts.uid(user), user, deadline)
-        if found is None:
-            raise UnknownUser(f"no memory of {user!r}")
-        return found

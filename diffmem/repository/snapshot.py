@@ -16,7 +16,7 @@ from diffmem.git.environment import Checkout
 from diffmem.git.history import Commit
 from diffmem.git.paths import unsafe_reason
 from diffmem.limits import Deadline
-from diffmem.repository.hydrate import Hydrated
+from diffmem.repository.hydrate import History, Hydrated
 from diffmem.repository.lease import Lease
 from diffmem.repository.recent import Recent
 from diffmem.repository.views import Views
@@ -32,13 +32,13 @@ class Shelves:
     """What the snapshots of a process share in memory."""
 
     def __init__(self) -> None:
-        self.listings: Recent[tuple[str, str], dict[str, str]] = Recent(100_000, len)
-        self.contents: Recent[tuple[str, str], bytes] = Recent(32 * 1024 * 1024, lambda data: len(data) + 200)
+        self.listings: Recent[tuple[History, str], dict[str, str]] = Recent(100_000, len)
+        self.contents: Recent[tuple[History, str], bytes] = Recent(32 * 1024 * 1024, lambda data: len(data) + 200)
 
-    def forget(self, root: str) -> None:
-        """Drop what belongs to the history in this directory of the cache."""
-        self.listings.drop(lambda key: key[0] == root)
-        self.contents.drop(lambda key: key[0] == root)
+    def forget(self, uid: str) -> None:
+        """Drop what belongs to a user."""
+        self.listings.drop(lambda key: key[0].uid == uid)
+        self.contents.drop(lambda key: key[0].uid == uid)
 
 
 class Snapshot:
@@ -67,7 +67,7 @@ class Snapshot:
         self._repair = repair
         self._on_close = on_close
         self._leases: list[Lease] = []
-        self._root = str(hydrated.place.root)
+        self._history = hydrated.history
         self._bare = hydrated.place.bare(head)
         self._hold(hydrated.place.use())
 
@@ -198,7 +198,7 @@ class Snapshot:
 
     def _listing(self) -> dict[str, str]:
         """The sha of each file's content, by path."""
-        key = (self._root, self.head)
+        key = (self._history, self.head)
         listing = self._shelves.listings.get(key)
         if listing is None:
             listing = dict(self._ask(lambda: objects.list_blobs(self._bare, self.head, self._deadline)))
@@ -206,12 +206,12 @@ class Snapshot:
         return listing
 
     def _contents(self, shas: set[str]) -> dict[str, Content]:
-        known = {sha: self._shelves.contents.get((self._root, sha)) for sha in shas}
+        known = {sha: self._shelves.contents.get((self._history, sha)) for sha in shas}
         contents = {sha: content for sha, content in known.items() if content is not None}
         lacking = sorted(shas - contents.keys())
         for sha, content in zip(lacking, self._ask(lambda: self._blobs(lacking)), strict=True):
             contents[sha] = content
-            self._shelves.contents.put((self._root, sha), content)
+            self._shelves.contents.put((self._history, sha), content)
         return contents
 
     def _blobs(self, shas: list[str]) -> list[Content]:

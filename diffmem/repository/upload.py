@@ -1,8 +1,10 @@
 """Putting a pack into the bucket: two objects under a name that nobody has used."""
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
-from diffmem.errors import BucketBusy, GenerationMismatch, OutcomeUnknown, StorageUnavailable
+from diffmem.errors import BucketBusy, GenerationMismatch, OutcomeUnknown, StorageError, StorageUnavailable
 from diffmem.git.packs import Pack
 from diffmem.limits import Deadline
 from diffmem.repository.names import pack_objects
@@ -32,6 +34,19 @@ def upload(bucket: Bucket, uid: str, name: str, pack: Pack, patience: Patience, 
             return
         patience.wait()
     raise StorageUnavailable("a pack could not be stored; repeating the request is safe")
+
+
+def withdraw(bucket: Bucket, uid: str, names: Iterable[str], deadline: Deadline) -> None:
+    """Delete packs that no manifest can name any more; what the bucket refuses is left to garbage collection."""
+    parts = [part for name in names for part in pack_objects(uid, name)]
+    if parts:
+        with ThreadPoolExecutor(len(parts), "withdraw") as pool:
+            list(pool.map(lambda part: _delete(bucket, part, deadline), parts))
+
+
+def _delete(bucket: Bucket, name: str, deadline: Deadline) -> None:
+    with suppress(StorageError):
+        bucket.delete(name, deadline)
 
 
 def _put(bucket: Bucket, name: str, data: bytes, deadline: Deadline) -> BucketBusy | OutcomeUnknown | None:

@@ -26,7 +26,8 @@ from diffmem.git.environment import Checkout
 from diffmem.git.index import File
 from diffmem.limits import Deadline
 from diffmem.repository import lease, tree
-from diffmem.repository.cache import CachedRepository, discard
+from diffmem.repository.cache import CachedRepository
+from diffmem.repository.files import discard
 from diffmem.repository.lease import Lease
 from diffmem.repository.locks import KeyedLocks
 
@@ -63,6 +64,7 @@ class Views:
         aside = place.scratch / secrets.token_hex(8)
         try:
             self._build(place, head, aside, deadline)
+            place.note_bytes(tree.bytes_of(aside))
             with suppress(OSError):  # another process was quicker: its view is as good
                 aside.rename(place.views / head)
         finally:

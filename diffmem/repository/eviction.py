@@ -1,0 +1,77 @@
+"""Making room in the cache: what was used least recently goes, never what is in use."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from diffmem.repository import lease, tree
+from diffmem.repository.files import discard, remove_tree
+
+_STALE_SECONDS = 3600.0
+
+
+class _Place(NamedTuple):
+    used_at: float
+    bytes: int
+    path: Path
+
+
+def evict(root: Path, scratch: Path, max_bytes: int) -> None:
+    """Remove cached histories under `root` until they take an eighth less than `max_bytes`, where they take more."""
+    places = sorted(_places(root, scratch))
+    total = sum(place.bytes for place in places)
+    if total <= max_bytes:
+        return
+    for place in places:
+        if total <= max_bytes * 7 // 8:
+            return
+        held = lease.claim(place.path / "lease")
+        if held is None:
+            continue
+        discard(place.path, scratch)
+        held.release()
+        total -= place.bytes
+        _remove_if_empty(place.path.parent)
+
+
+def _places(root: Path, scratch: Path) -> Iterator[_Place]:
+    for user in root.iterdir():
+        if user == scratch:
+            continue
+        with suppress(OSError):
+            for path in user.iterdir():
+                if path.is_dir():
+                    yield _Place(_used_at(path), _bytes(path), path)
+
+
+def _used_at(place: Path) -> float:
+    try:
+        return (place / "lease").stat().st_mtime
+    except FileNotFoundError:
+        return place.stat().st_mtime
+
+
+def _bytes(place: Path) -> int:
+    total = 0
+    with suppress(OSError):
+        total += sum(path.stat().st_size for path in (place / "objects" / "pack").iterdir())
+        total += sum(tree.bytes_of(view) for view in (place / "views").iterdir())
+    return total
+
+
+def _remove_if_empty(user: Path) -> None:
+    """Remove a user's directory when only the manifest is left in it."""
+    with suppress(OSError):
+        if [path.name for path in user.iterdir()] == ["m"]:
+            (user / "m").unlink()
+        user.rmdir()
+
+
+def clear_stale(scratch: Path) -> None:
+    """Remove what processes that were killed have left unfinished."""
+    for path in scratch.iterdir():
+        with suppress(FileNotFoundError):
+            if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
+                remove_tree(path)

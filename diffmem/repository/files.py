@@ -1,0 +1,32 @@
+"""Files and directories that appear whole and go at once: made or removed aside, in a scratch directory."""
+
+import os
+import secrets
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_file(path: Path, data: bytes, scratch: Path, mode: int = 0o644) -> None:
+    """Write aside and rename into place, so that nobody sees half of it."""
+    aside = scratch / secrets.token_hex(8)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(data)
+    aside.replace(path)
+
+
+def discard(path: Path, scratch: Path) -> None:
+    """Move a directory out of sight, then remove it."""
+    target = scratch / secrets.token_hex(8)
+    with suppress(FileNotFoundError):
+        path.rename(target)
+        remove_tree(target)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory or file, whoever else may be removing it too."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
