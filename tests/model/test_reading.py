@@ -107,8 +107,27 @@ def test_calls_beyond_the_bound_are_passed_over() -> None:
 
 
 KEYS = st.sampled_from(
-    "choices message delta text content tool_calls function_call function name arguments index id usage prompt_tokens "
-    "prompt_tokens_details error code reasoning finish_reason".split()
+    [
+        "choices",
+        "message",
+        "delta",
+        "text",
+        "content",
+        "tool_calls",
+        "function_call",
+        "function",
+        "name",
+        "arguments",
+        "index",
+        "id",
+        "usage",
+        "prompt_tokens",
+        "prompt_tokens_details",
+        "error",
+        "code",
+        "reasoning",
+        "finish_reason",
+    ]
 )
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["", "run", "{}", '{"command": 7}']),
