@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = {
-    "errors": 0, "tokens": 0, "config": 0,
-    "limits": 1,
+    "errors": 0,
+    "limits": 1, "tokens": 1, "config": 1,
     "git": 2, "memory": 2, "plan": 2, "model": 2, "storage": 2,
     "repository": 3, "shell": 3,
     "agent": 4, "planner": 4, "context": 4,
@@ -82,13 +82,18 @@ def test_every_part_has_a_floor() -> None:
     assert {_part(path) for path in MODULES} - {"__init__", "__main__"} == set(FLOORS)
 
 
-def test_a_broad_except_stands_at_the_http_edge_alone() -> None:
+# The edge turns whatever arises into a problem; the client is imported in a thread, and its error is raised again in
+# the thread that waits for it.
+BROAD_EXCEPTS = {"diffmem/http/service.py", "diffmem/model/client.py"}
+
+
+def test_a_broad_except_stands_where_it_is_named_alone() -> None:
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ExceptHandler):
                 names = [node.type] if node.type is None else getattr(node.type, "elts", [node.type])
                 broad = any(name is None or getattr(name, "id", "") in ("Exception", "BaseException") for name in names)
-                assert not broad or path.name == "service.py", f"{path.relative_to(ROOT)}:{node.lineno}"
+                assert not broad or _identify(path) in BROAD_EXCEPTS, f"{_identify(path)}:{node.lineno}"
 
 
 def test_nothing_is_opened_at_import(tmp_path: Path) -> None:

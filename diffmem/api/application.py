@@ -29,7 +29,7 @@ class Application:
         self.writer = _model(config, config.writer_model)
 
     def counter(self, deadline: Deadline) -> Callable[[str], int]:
-        """`tokens.count`, or an upper bound where the rank file is not there by `deadline` (a cold start's first request)."""
+        """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`."""
         self._tokens_loading.join(deadline.remaining())
         return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
 

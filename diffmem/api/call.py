@@ -12,12 +12,16 @@ from diffmem.limits import Deadline
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request as the API sees it: no HTTP, no Flask. `deadline` is the platform's; a body's budget is shorter."""
+    """One request as the API sees it: no HTTP, no Flask. `deadline` is the platform's; a body's budget is shorter.
+
+    `headers` have lower-case names.
+    """
 
     request_id: str
     deadline: Deadline
     now: datetime
     caller: str = "anonymous"
+    may_write: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

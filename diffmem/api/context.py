@@ -9,11 +9,12 @@ from diffmem.api.call import Answer, Call, Stopwatch
 from diffmem.api.requests import ContextBody, SessionBody
 from diffmem.api.sessions import remember_session
 from diffmem.context import Block
-from diffmem.errors import DiffMemError
+from diffmem.errors import DiffMemError, Forbidden
 from diffmem.limits import Deadline
 from diffmem.model import Usage
 from diffmem.plan import Pointer
 from diffmem.retrieval import Question, Retrieved, retrieve
+from diffmem.writer import Remembered, StorageUse
 
 # What reading may take of a budget that writing shares.
 _READ_SHARE = 0.6
@@ -38,14 +39,6 @@ class PlannerAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class StorageUse:
-    """Requests to the bucket, and bytes moved, that one request needed."""
-
-    requests: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class ContextAnswer:
     """The contract's answer; `trace` is set where it was asked for."""
 
@@ -64,12 +57,14 @@ class ContextAnswer:
     storage: StorageUse
     degraded: bool
     warnings: Sequence[str]
-    remembered: Any = None
+    remembered: Remembered | None = None
     trace: Sequence[Mapping[str, Any]] | None = field(default=None)
 
 
 def post_context(app: Application, call: Call, user: str, body: ContextBody) -> Answer:
     """Read first, then write what `remember` holds, in the one invocation and under the one deadline."""
+    if body.remember is not None and not call.may_write:
+        raise Forbidden("remember: this key may only read")
     watch = Stopwatch()
     deadline = call.deadline.within(body.time_budget_s)
     read_deadline = deadline if body.remember is None else deadline.within(deadline.remaining() * _READ_SHARE)
@@ -97,12 +92,12 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
 
 def _remember(
     app: Application, call: Call, user: str, session: SessionBody | None, deadline: Deadline
-) -> tuple[Any, tuple[str, ...]]:
+) -> tuple[Remembered | None, tuple[str, ...]]:
     """The answer of POST sessions for `session`. What was read is answered even where nothing could be written."""
     if session is None:
         return None, ()
     try:
-        return remember_session(app, call, user, session, deadline).content, ()
+        return remember_session(app, call, user, session, deadline), ()
     except DiffMemError as error:
         return None, (f"remember: not written, send it again: {error}",)
 
@@ -114,7 +109,7 @@ def _answer(
     found: Retrieved,
     storage: StorageUse,
     timings_ms: Mapping[str, int],
-    remembered: Any,
+    remembered: Remembered | None,
     warnings: tuple[str, ...],
 ) -> ContextAnswer:
     return ContextAnswer(

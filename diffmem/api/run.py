@@ -31,7 +31,7 @@ def post_run(app: Application, call: Call, user: str, body: RunBody) -> Answer:
     with snapshot, watch.phase("run"):
         result = _run(app, snapshot.checkout, body.command, call)
     answer = RunAnswer(result.output, result.exit_code, result.refused, result.truncated, result.duration_ms)
-    log = {"exit_code": result.exit_code, "refused": result.refused}
+    log = {"exit_code": result.exit_code, "refused": result.refused, "refusals": len(result.refusals)}
     return Answer(200, answer, timings_ms=watch.milliseconds(), log=log)
 
 

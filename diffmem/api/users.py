@@ -1,16 +1,45 @@
 """PUT, GET and DELETE of a user: the life of one memory."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from diffmem import tokens
 from diffmem.api.application import Application
 from diffmem.api.call import Answer, Call, Stopwatch
 from diffmem.api.requests import UserBody
-from diffmem.memory import SETTINGS_PATH, parse_head, parse_settings, render_settings
+from diffmem.memory import PROFILE_PATH, SETTINGS_PATH, parse_head, render_settings
 from diffmem.repository import Change, Snapshot
+from diffmem.storage import Retention
 
-PROFILE_PATH = "profile.md"
+_ERASE_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an erasure removed; `retained` says what the bucket itself still holds, and for how long.
+
+    `receipt_sha256` is the SHA-256 of the other fields as JSON with sorted keys and no blanks.
+    """
+
+    user: str
+    erased_at: datetime
+    objects: int
+    bytes: int
+    commits_rewritten: int
+    files: Sequence[str]
+    generations: Sequence[int]
+    retained: Sequence[Retention]
+    receipt_sha256: str = ""
+
+    def signed(self) -> "Receipt":
+        """The receipt with its own digest."""
+        fields = asdict(self) | {"erased_at": self.erased_at.isoformat()}
+        del fields["receipt_sha256"]
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return replace(self, receipt_sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +79,13 @@ def get_user(app: Application, call: Call, user: str) -> Answer:
     """How large a memory is and when it last learned something."""
     watch = Stopwatch()
     return Answer(200, _summary(app, call, user), timings_ms=watch.milliseconds())
+
+
+def delete_user(app: Application, call: Call, user: str) -> Answer:
+    """Erase a memory, the manifest first, so that nobody finds it any more. The answer is a receipt."""
+    gone = app.repositories.erase(user, call.deadline.within(_ERASE_SECONDS))
+    receipt = Receipt(user, gone.erased_at, gone.objects, gone.bytes, 0, (), gone.generations, gone.retained).signed()
+    return Answer(200, receipt, log={"objects": gone.objects, "bytes": gone.bytes})
 
 
 def _settings_change(snapshot: Snapshot, body: UserBody) -> Change | None:

@@ -2,8 +2,8 @@
 
 *Covered*: keys are compared in constant time, every configured key on every request; a key reaches only the users its
 pattern names; `none` answers nobody but this machine, and no web page that a browser on it was led to (Host must name
-loopback, so DNS rebinding ends here; bodies must be JSON, so cross-site forms do). *Not covered*: who the person behind a key is; `iam` trusts that
-Cloud Run has refused callers without `run.invoker` before the request arrives.
+loopback, so DNS rebinding ends here; bodies must be JSON, so cross-site forms do). *Not covered*: who the person behind
+a key is; `iam` trusts that Cloud Run has refused callers without `run.invoker` before the request arrives.
 """
 
 import fnmatch
@@ -18,7 +18,7 @@ from diffmem.config import Config
 from diffmem.errors import ConfigError, Forbidden, Unauthenticated
 from diffmem.http.routing import Scope
 
-_IAM_CALLER = "X-Goog-Authenticated-User-Email"
+_IAM_CALLER = "x-goog-authenticated-user-email"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,14 @@ class Key:
     digest: bytes
     users: str
     scope: Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls, for the log and the rate limit, and whether this user's memory may be written."""
+
+    name: str
+    may_write: bool
 
 
 class Authenticator:
@@ -44,31 +52,31 @@ class Authenticator:
         self._auth = config.auth
         self._keys = parse_keys(config.api_keys)
 
-    def caller(self, headers: Mapping[str, str], remote_address: str | None, scope: Scope, user: str | None) -> str:
-        """The caller's name, for the log and the rate limit.
+    def caller(self, headers: Mapping[str, str], remote_address: str | None, scope: Scope, user: str | None) -> Caller:
+        """The caller of a request, with lower-case header names, to a route of `scope` about `user`.
 
         Raises:
             Unauthenticated: no key, or a wrong one; or `none` and not this machine.
             Forbidden: a key that may not touch this user, or not write.
         """
         if scope in ("public", "hook"):
-            return "public"
+            return Caller("public", may_write=scope == "hook")
         if self._auth == "iam":
-            return headers.get(_IAM_CALLER, "iam")
+            return Caller(headers.get(_IAM_CALLER, "iam"), may_write=True)
         if self._auth == "none":
-            if not (_is_loopback(remote_address) and _names_loopback(headers.get("Host", ""))):
+            if not (_is_loopback(remote_address) and _names_loopback(headers.get("host", ""))):
                 raise Unauthenticated("DIFFMEM_AUTH is 'none': only this machine is answered, at a loopback address")
-            return "loopback"
+            return Caller("loopback", may_write=True)
         return self._key_caller(headers, scope, user)
 
-    def _key_caller(self, headers: Mapping[str, str], scope: Scope, user: str | None) -> str:
-        digest = _digest(headers.get("Authorization", "").removeprefix("Bearer ").strip())
+    def _key_caller(self, headers: Mapping[str, str], scope: Scope, user: str | None) -> Caller:
+        digest = _digest(headers.get("authorization", "").removeprefix("Bearer ").strip())
         matching = [key for key in self._keys if hmac.compare_digest(key.digest, digest)]
         if not matching:
             raise Unauthenticated("send 'Authorization: Bearer KEY' with a valid key")
         for key in matching:
             if (user is None or fnmatch.fnmatchcase(user, key.users)) and (scope == "read" or key.scope == "write"):
-                return key.name
+                return Caller(key.name, may_write=key.scope == "write")
         raise Forbidden(f"key {matching[0].name!r} may not {scope} user {user!r}")
 
 

@@ -17,14 +17,17 @@ from diffmem.errors import InvalidRequest, MethodNotAllowed, UnknownRoute
 
 Scope = Literal["public", "read", "write", "hook"]
 
-_USER = re.compile(r"[A-Za-z0-9_@+:=-][A-Za-z0-9._@+:=-]{0,127}")
+USER_PATTERN = "[A-Za-z0-9_@+:=-][A-Za-z0-9._@+:=-]{0,127}"
+_USER = re.compile(USER_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One row of the contract's table. `{name}` in the pattern is one segment; a last `{name*}` is all that follow.
+    """One row of the contract's table. `{name}` is one segment of the path; a last `{name*}` is all that follow.
 
-    `body` is a model for JSON, `bytes` for the raw body, None where none is read; `query` a model for the query string.
+    `body` is a model of the JSON body, `query` one of the query string. Where `max_raw_bytes` is above 0, the body, of
+    `body_type`, is handed on as it is.
+    `answer` is the JSON answer's dataclass; where it is None or bytes, the answer is of `answer_type`.
     """
 
     method: str
@@ -32,10 +35,14 @@ class Route:
     handler: Callable[..., Answer]
     scope: Scope
     summary: str
-    body: type[BaseModel] | type[bytes] | None = None
+    body: type[BaseModel] | None = None
+    max_raw_bytes: int = 0
     query: type[BaseModel] | None = None
     answer: type | None = None
     statuses: tuple[int, ...] = (200,)
+    body_optional: bool = False
+    body_type: str = "application/json"
+    answer_type: str = "application/json"
 
 
 def match(routes: Sequence[Route], method: str, raw_path: str) -> tuple[Route, dict[str, str]]:

@@ -27,7 +27,7 @@ _PLATFORM_MARGIN_SECONDS = 2.0
 
 
 class Service:
-    """The function behind `main.diffmem`: made once at import, it opens nothing before the first request of a process."""
+    """The function behind `main.diffmem`: made at import, it opens nothing before a process's first request."""
 
     def __init__(self, config: Config, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._config = config
@@ -41,11 +41,12 @@ class Service:
     def handle(self, request: flask.Request) -> flask.Response:
         """Answer one request; an error becomes its problem+json body here and nowhere else."""
         began = time.monotonic()
-        request_id = trace.request_id(request.headers)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        request_id = trace.request_id(headers)
         route: Route | None = None
         try:
             route, parameters = match(ROUTES, request.method, _raw_path(request))
-            response, noted = self._answer(request, route, parameters, request_id)
+            response, noted = self._answer(request, headers, route, parameters, request_id)
         except Exception as error:  # noqa: BLE001 - the edge: whatever arises becomes a problem and a log line
             response, noted = _problem(error, request_id)
         response.headers["X-Request-Id"] = request_id
@@ -62,19 +63,24 @@ class Service:
             application.close()
 
     def _answer(
-        self, request: flask.Request, route: Route, parameters: dict[str, str], request_id: str
+        self,
+        request: flask.Request,
+        headers: dict[str, str],
+        route: Route,
+        parameters: dict[str, str],
+        request_id: str,
     ) -> tuple[flask.Response, dict[str, Any]]:
-        caller = self._authenticator.caller(request.headers, request.remote_addr, route.scope, parameters.get("user"))
+        caller = self._authenticator.caller(headers, request.remote_addr, route.scope, parameters.get("user"))
         arguments: dict[str, Any] = dict(parameters)
-        if route.body is bytes:
-            arguments["body"] = bodies.raw(request, self._limits.max_import_bytes)
-        elif route.body is not None:
+        if route.body is not None:
             arguments["body"] = bodies.json_model(request, route.body, self._limits)
+        elif route.max_raw_bytes:
+            arguments["body"] = bodies.raw(request, route.max_raw_bytes)
         if route.query is not None:
             arguments["query"] = bodies.query_model(request, route.query)
-        call = Call(request_id, self._deadline(), self._now(), caller, dict(request.headers))
+        call = Call(request_id, self._deadline(), self._now(), caller.name, caller.may_write, headers)
         answer = route.handler(self._app(), call, **arguments)
-        return _encode(answer), {**answer.log, "caller": caller}
+        return _encode(answer), {**answer.log, "caller": caller.name}
 
     def _deadline(self) -> Deadline:
         platform = self._config.request_timeout_seconds

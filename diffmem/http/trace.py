@@ -9,8 +9,11 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}"
 
 
 def request_id(headers: Mapping[str, str]) -> str:
-    """32 hex digits: of `X-Cloud-Trace-Context`, else of `traceparent` (W3C Trace Context), else random."""
-    for name, pattern in (("X-Cloud-Trace-Context", _CLOUD_TRACE), ("traceparent", _TRACEPARENT)):
+    """32 hex digits: of `X-Cloud-Trace-Context`, else of `traceparent` (W3C Trace Context), else random.
+
+    `headers` have lower-case names.
+    """
+    for name, pattern in (("x-cloud-trace-context", _CLOUD_TRACE), ("traceparent", _TRACEPARENT)):
         found = pattern.match(headers.get(name, ""))
         if found:
             return found[1].lower()

@@ -1,12 +1,11 @@
 """The reading task for the agent: what it is told, what it is shown as already done, and how its plan is read."""
 
-import importlib.resources
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from diffmem.agent import Task, calls_already_made
+from diffmem.agent import Task, calls_already_made, prompt
 from diffmem.limits import Deadline
 from diffmem.model import Message
 from diffmem.plan import PLAN_SCHEMA, Plan, Pointer, parse_plan, parse_plan_lines
@@ -29,3 +28,42 @@ def mentioned_pointers(seen: Sequence[tuple[str, str]], paths: Sequence[str]) ->
         counts.update(set(_PATH.findall(output)) & existing)
     ranked = sorted(counts, key=lambda path: (-counts[path], path))[:_MENTIONED_FILES]
     return tuple(Pointer("file", path, reason="the agent was reading this when it stopped") for path in ranked)
+
+
+def reading_task(
+    snapshot: Snapshot,
+    conversation: Sequence[tuple[str, str]],
+    asked_at: datetime,
+    max_tokens: int,
+    run: Callable[[str, Deadline], str],
+    deadline: Deadline,
+) -> Task[Plan]:
+    """The task whose answer is a plan for `conversation`; the manifest and the temporal probe are run here, by code.
+
+    Raises:
+        DeadlineExceeded: there was no time for the two.
+        ToolUnavailable: the tool is refused.
+    """
+    shown = [(command, run(command, deadline)) for command in (MANIFEST_COMMAND, PROBE_COMMAND)]
+    deadline.check("the manifest and the temporal probe")
+    return Task(
+        system=prompt("context_system"),
+        plain=prompt("context_plain"),
+        opening=(
+            Message("user", _question(snapshot, conversation, asked_at, max_tokens)),
+            *calls_already_made(shown),
+        ),
+        schema_name="retrieval_plan",
+        schema=PLAN_SCHEMA,
+        parse=parse_plan,
+        parse_lines=parse_plan_lines,
+        takes_partial=True,
+    )
+
+
+def _question(snapshot: Snapshot, conversation: Sequence[tuple[str, str]], asked_at: datetime, max_tokens: int) -> str:
+    said = "\n\n".join(f"{role}: {content}" for role, content in conversation)
+    if len(said) > _CONVERSATION_CHARS:
+        said = "[the beginning is left out]\n" + said[-_CONVERSATION_CHARS:]
+    facts = f"Asked on {asked_at:%A, %Y-%m-%d %H:%M %Z}. Memory has {snapshot.commit_count} commits. "
+    return f"{facts}The context may take {max_tokens} tokens.\n\nThe conversation:\n\n{said}"

@@ -59,6 +59,10 @@ class Retrieved:
     trace: Sequence[Mapping[str, Any]]
 
 
+def _untimed(_: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
 def retrieve(
     snapshot: Snapshot,
     question: Question,
@@ -68,12 +72,12 @@ def retrieve(
     planner: PlannerChoice,
     deadline: Deadline,
     count: Callable[[str], int],
-    phase: Callable[[str], AbstractContextManager[None]] = nullcontext,
+    phase: Callable[[str], AbstractContextManager[None]] = _untimed,
 ) -> Retrieved:
     """The context for `question` from `snapshot`, no later than a fraction of a second after `deadline`.
 
-    `count` gives the tokens of a text, or an upper bound of them; `phase` times a named part. What a model does, or time that is over, is never an
-    error here.
+    `count` gives the tokens of a text, or an upper bound of them; `phase` times a named part. What a model does, or
+    time that is over, is never an error here.
     """
     asked = model if planner != "offline" else None
     outcome: Outcome[Plan] | None = None
@@ -131,7 +135,8 @@ def _ask(snapshot: Snapshot, question: Question, tool: Tool, model: ChatModel, d
     reserved = deadline.less(_reserve(deadline))
 
     def run(command: str, limit: Deadline) -> str:
-        return tool.run(command, snapshot.checkout, limit).output
+        output: str = tool.run(command, snapshot.checkout, limit).output
+        return output
 
     try:
         task = reading_task(snapshot, question.conversation, question.asked_at, question.max_tokens, run, reserved)

@@ -2,7 +2,7 @@ import pytest
 
 from diffmem.config import Config
 from diffmem.errors import ConfigError, Forbidden, Unauthenticated
-from diffmem.http.auth import Authenticator, parse_keys
+from diffmem.http.auth import Authenticator, Caller, parse_keys
 
 ALICE = "alice-key-0123456789"
 READER = "reader-key-0123456789"
@@ -10,12 +10,12 @@ KEYS = f"alice:{ALICE}:alice-*,reader:{READER}:*:read"
 
 
 def _bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
+    return {"authorization": f"Bearer {key}"}
 
 
 def test_a_key_reaches_the_users_of_its_pattern() -> None:
     authenticator = Authenticator(Config(auth="key", api_keys=KEYS))
-    assert authenticator.caller(_bearer(ALICE), "203.0.113.9", "write", "alice-1") == "alice"
+    assert authenticator.caller(_bearer(ALICE), "203.0.113.9", "write", "alice-1") == Caller("alice", may_write=True)
     with pytest.raises(Forbidden, match="'alice'"):
         authenticator.caller(_bearer(ALICE), "203.0.113.9", "write", "bob")
     with pytest.raises(Forbidden):
@@ -24,13 +24,13 @@ def test_a_key_reaches_the_users_of_its_pattern() -> None:
 
 def test_a_read_key_does_not_write() -> None:
     authenticator = Authenticator(Config(auth="key", api_keys=KEYS))
-    assert authenticator.caller(_bearer(READER), "203.0.113.9", "read", "bob") == "reader"
+    assert authenticator.caller(_bearer(READER), "203.0.113.9", "read", "bob") == Caller("reader", may_write=False)
     with pytest.raises(Forbidden, match="write"):
         authenticator.caller(_bearer(READER), "203.0.113.9", "write", "bob")
 
 
 @pytest.mark.parametrize(
-    "headers", [{}, _bearer(""), _bearer("nobody's-key-0123"), {"Authorization": f"Basic {ALICE}"}]
+    "headers", [{}, _bearer(""), _bearer("nobody's-key-0123"), {"authorization": f"Basic {ALICE}"}]
 )
 def test_no_key_or_a_wrong_one_is_unauthenticated(headers: dict[str, str]) -> None:
     authenticator = Authenticator(Config(auth="key", api_keys=KEYS))
@@ -43,10 +43,10 @@ def test_no_key_or_a_wrong_one_is_unauthenticated(headers: dict[str, str]) -> No
 )
 def test_without_authentication_only_this_machine_is_answered(address: str | None, host: str) -> None:
     authenticator = Authenticator(Config())
-    assert authenticator.caller({"Host": "127.0.0.1:8080"}, "127.0.0.1", "write", "alex") == "loopback"
-    assert authenticator.caller({"Host": "[::1]:8080"}, "::1", "write", "alex") == "loopback"
+    assert authenticator.caller({"host": "127.0.0.1:8080"}, "127.0.0.1", "write", "alex").name == "loopback"
+    assert authenticator.caller({"host": "[::1]:8080"}, "::1", "write", "alex").name == "loopback"
     with pytest.raises(Unauthenticated):
-        authenticator.caller({"Host": host}, address, "write", "alex")
+        authenticator.caller({"host": host}, address, "write", "alex")
 
 
 def test_none_on_cloud_run_and_key_without_keys_do_not_start() -> None:

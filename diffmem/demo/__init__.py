@@ -1,0 +1,1 @@
+"""`make demo`: a small story remembered and asked about, through the real function, with no key and no account."""
