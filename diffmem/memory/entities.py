@@ -106,14 +106,22 @@ def render_entity(entity: Entity) -> bytes:
 
 
 def find_entity(entities: Iterable[Entity], name: str, kind: str | None = None) -> Entity | None:
-    """The entity that `name` or an alias of that spelling belongs to.
+    """The entity that `name` or an alias of that spelling belongs to, or the name of its file.
 
-    A name counts before an alias, and an entity of `kind` before others; among equals the first by path.
+    An entity of `kind` counts before others, then a name before an alias before a file; among equals the first by path.
     """
     key = name_key(name)
-    found = [entity for entity in entities if key in map(name_key, entity.names)]
-    ranked = sorted(found, key=lambda entity: (entity.kind != kind, name_key(entity.name) != key, entity.path))
-    return ranked[0] if ranked else None
+    ranked = [(entity.kind != kind, _rank(entity, key), entity.path, entity) for entity in entities]
+    return min((found for found in ranked if found[1] is not None), default=(None,))[-1]
+
+
+def _rank(entity: Entity, key: str) -> int | None:
+    if name_key(entity.name) == key:
+        return 0
+    if key in map(name_key, entity.aliases):
+        return 1
+    stem = _named(entity.path)[1]
+    return 2 if key and key in (name_key(stem), name_key(stem.replace("-", " "))) else None
 
 
 def _named(path: str) -> tuple[str, str]:

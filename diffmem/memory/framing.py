@@ -35,11 +35,11 @@ def framed_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def without_frames(text: str) -> str:
-    """`text` with every framed part replaced by `[context from memory]`."""
+def without_frames(text: str, mark: str = "[context from memory]") -> str:
+    """`text` with `mark` in place of every framed part."""
     parts: list[str] = []
     at = 0
     for start, end in framed_spans(text):
-        parts += [text[at:start], "[context from memory]"]
+        parts += [text[at:start], mark]
         at = end
     return "".join([*parts, text[at:]])

@@ -25,6 +25,7 @@ __all__ = [
     "State",
     "content_digest",
     "find_session",
+    "message_ids",
     "message_lines",
     "new_session",
     "numbered_messages",
@@ -178,6 +179,12 @@ def numbered_messages(data: bytes) -> tuple[Numbered, ...]:
     text = _decoded(data)
     head, body = frontmatter.read(text)
     return () if _is_transcript(head, body) else tuple(_numbered(text))
+
+
+def message_ids(data: bytes) -> set[str]:
+    """The ids of the messages of an archived file, read quickly."""
+    known = (_marker(found[1]) or {} for found in _MARKER.finditer(_decoded(data)))
+    return {marker["id"] for marker in known if isinstance(marker.get("id"), str)}
 
 
 def message_lines(text: str) -> list[tuple[int, int, int]]:

@@ -1,0 +1,69 @@
+"""The files of a memory, its sessions aside, and what edits have made of them: from a snapshot's files to a change."""
+
+from collections.abc import Mapping, Sequence
+
+from diffmem.memory.editing import decoded, encoded
+from diffmem.memory.entities import Entity, find_entity, is_entity_path, parse_entity
+from diffmem.memory.index import INDEX_PATH, changed_days, render_index
+
+
+class Workspace:
+    """Text by path. A path that does not exist reads as empty; writing makes it."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._old = dict(files)
+        self._new: dict[str, bytes | None] = {}
+        self._entities = {path: parse_entity(path, data) for path, data in files.items() if is_entity_path(path)}
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths that exist now, sorted."""
+        there = {**self._old, **self._new}
+        return sorted(path for path, data in there.items() if data is not None)
+
+    @property
+    def entities(self) -> Sequence[Entity]:
+        """The entities as they are now, by path."""
+        return [self._entities[path] for path in sorted(self._entities)]
+
+    def find(self, name: str, kind: str | None = None) -> Entity | None:
+        """The entity that `name` belongs to; see `find_entity`."""
+        return find_entity(self._entities.values(), name, kind)
+
+    def text(self, path: str) -> str:
+        """The text at `path`."""
+        return decoded(self._new.get(path, self._old.get(path)) or b"")
+
+    def put(self, path: str, text: str) -> None:
+        """Make `text` the file at `path`."""
+        data = encoded(text)
+        if data == self._old.get(path):
+            self._new.pop(path, None)
+        else:
+            self._new[path] = data
+        if is_entity_path(path):
+            self._entities[path] = parse_entity(path, data)
+
+    def remove(self, path: str) -> None:
+        """Leave no file at `path`."""
+        self._new[path] = None
+        if path not in self._old:
+            del self._new[path]
+        self._entities.pop(path, None)
+
+    def changes(self, day: str) -> dict[str, bytes | None]:
+        """What was changed, None for a file that is gone, with the manifest that belongs to it; else nothing.
+
+        `day` is that of the change, as `YYYY-MM-DD`: the manifest says when each entity changed last.
+        """
+        if not self._new:
+            return {}
+        index = self.index(day)
+        same = index == self._old.get(INDEX_PATH)
+        return dict(self._new) if same else {**self._new, INDEX_PATH: index}
+
+    def index(self, day: str) -> bytes:
+        """The manifest of the files as they are now."""
+        days = changed_days(self._old.get(INDEX_PATH, b""))
+        changed = {path: max(day, days.get(path, "")) for path in self._new}
+        return render_index(self._entities.values(), {**days, **changed})

@@ -1,0 +1,128 @@
+"""A session into memory: archived and durable first, then distilled, then what earlier writes left pending."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from diffmem.errors import Conflict, DeadlineExceeded, StorageError
+from diffmem.limits import Deadline
+from diffmem.memory import Session, stem, stem_of
+from diffmem.model import ChatModel
+from diffmem.repository import FileChange, Repositories
+from diffmem.writer.archive import Archived, archive
+from diffmem.writer.busy import Busy
+from diffmem.writer.distilling import Distillation, distil_session
+from diffmem.writer.outcome import Mode, Remembered
+from diffmem.writer.pending import recent_sessions, sessions_in
+
+if TYPE_CHECKING:
+    from diffmem.shell import Tool
+
+_MAX_OTHERS = 2
+_MIN_SECONDS_FOR_OTHERS = 2.0
+
+
+def remember(
+    repositories: Repositories,
+    tool: "Tool | None",
+    model: ChatModel | None,
+    user: str,
+    session: Session,
+    deadline: Deadline,
+    *,
+    mode: Mode = "distill",
+    busy: Busy | None = None,
+) -> Remembered:
+    """What became of `session` (see `memory.new_session`): durable when this returns, and distilled if it could be.
+
+    The user's memory is begun where there is none. Without a model, or where the model fails or time is out, the
+    session stays pending. At most two calls to the model, and one for repairs, are made for a session. Where it was
+    distilled, up to two that were pending before follow while time remains; `busy`, one for the process, says which
+    are under way.
+
+    Raises:
+        StorageUnavailable: it could not be made durable; nothing was acknowledged, and repeating is safe.
+        Conflict: other writers won every time; as above.
+    """
+    busy = busy or Busy()
+    started = deadline.remaining()
+    with busy.claim(user, stem(session.session_id)) as is_ours:
+        archived = archive(repositories, user, session, mode, deadline)
+        archived_at = deadline.remaining()
+        done = _archived(user, session, archived)
+        if model is not None and mode == "distill" and archived.state == "pending" and is_ours:
+            done = _with(done, distil_session(repositories, tool, model, user, archived.path, deadline))
+    if model is not None and done.writer == "agent":
+        done = _with_others(done, repositories, tool, model, deadline, busy)
+    spent = {"archive": started - archived_at, "distill": archived_at - deadline.remaining()}
+    return replace(done, timings_ms={phase: round(1000 * seconds) for phase, seconds in spent.items()})
+
+
+def _archived(user: str, session: Session, archived: Archived) -> Remembered:
+    return Remembered(
+        status=archived.status,
+        user=user,
+        session_id=session.session_id,
+        commit=archived.commit,
+        files=archived.files,
+        pending=archived.state == "pending",
+        storage=archived.storage,
+    )
+
+
+def _with(done: Remembered, found: Distillation) -> Remembered:
+    return replace(
+        done,
+        commit=found.commit or done.commit,
+        files=joined(done.files, found.files),
+        summary=found.summary,
+        writer="agent" if found.is_done else "archive",
+        pending=not found.is_done,
+        usage=done.usage + found.usage,
+        storage=done.storage + found.storage,
+        warnings=(*done.warnings, *found.warnings),
+    )
+
+
+def _with_others(
+    done: Remembered, repositories: Repositories, tool: "Tool | None", model: ChatModel, deadline: Deadline, busy: Busy
+) -> Remembered:
+    for path in _others(repositories, done.user, deadline):
+        if deadline.remaining() < _MIN_SECONDS_FOR_OTHERS:
+            break
+        with busy.claim(done.user, stem_of(path) or "") as is_ours:
+            if not is_ours:
+                continue
+            found = distil_session(repositories, tool, model, done.user, path, deadline)
+        ids = (found.session_id,) if found.commit else ()
+        done = replace(
+            done,
+            usage=done.usage + found.usage,
+            storage=done.storage + found.storage,
+            also_distilled=(*done.also_distilled, *ids),
+        )
+        if not found.is_done:
+            break
+    return done
+
+
+def _others(repositories: Repositories, user: str, deadline: Deadline) -> list[str]:
+    """Sessions that earlier writes left pending, oldest first."""
+    try:
+        with repositories.open(user, deadline) as snapshot:
+            return list(sessions_in(snapshot, ["pending"], recent_sessions(snapshot)))[:_MAX_OTHERS]
+    except (StorageError, Conflict, DeadlineExceeded):
+        return []
+
+
+def joined(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+    """What two commits, one after the other, changed: a file that the first added counts as added."""
+    changes = {change.path: change for change in first}
+    for change in second:
+        before = changes.get(change.path)
+        if before is None:
+            changes[change.path] = change
+        elif before.change != "added":
+            changes[change.path] = replace(
+                change, added=before.added + change.added, deleted=before.deleted + change.deleted
+            )
+    return tuple(changes[path] for path in sorted(changes))

@@ -1,0 +1,112 @@
+"""Distil what waits: for a scheduler, a task queue, or a person who closes a conversation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from diffmem.errors import UnknownPath
+from diffmem.limits import Deadline
+from diffmem.memory import Session, find_session, stem
+from diffmem.memory.messages import State
+from diffmem.model import ChatModel
+from diffmem.repository import Change, Repositories, Snapshot
+from diffmem.writer.busy import Busy
+from diffmem.writer.distilling import distil_session
+from diffmem.writer.files import trailers, with_state
+from diffmem.writer.outcome import Distilled, StorageUse
+from diffmem.writer.pending import last_message_at, sessions_in
+
+if TYPE_CHECKING:
+    from diffmem.shell import Tool
+
+_MIN_SECONDS = 1.0
+
+
+def distill(
+    repositories: Repositories,
+    tool: "Tool | None",
+    model: ChatModel | None,
+    user: str,
+    deadline: Deadline,
+    *,
+    now: datetime,
+    gap_seconds: int,
+    session_id: str | None = None,
+    close: bool = False,
+    busy: Busy | None = None,
+) -> Distilled:
+    """Close what is over and distil what is pending, the oldest first, while time remains; one session, or all.
+
+    Open sessions are over where their last message is further away than the gap, and all of them where `close`. A
+    session that was only archived is distilled where it is named. The first that cannot be distilled ends it.
+
+    Raises:
+        UnknownUser: there is no such memory.
+        UnknownPath: there is no such session.
+    """
+    busy = busy or Busy()
+    started = deadline.remaining()
+    closing = _Closing(session_id, close, now - timedelta(seconds=gap_seconds))
+    committed = repositories.commit(user, closing.change, deadline)
+    with committed.snapshot as snapshot:
+        done = Distilled(user, commit=committed.commit, storage=StorageUse(snapshot.requests, snapshot.bytes))
+    waiting = dict(closing.waiting)
+    for path, head in closing.waiting.items():
+        if model is None or deadline.remaining() < _MIN_SECONDS:
+            break
+        with busy.claim(user, stem(head.session_id)) as is_ours:
+            if not is_ours:
+                continue
+            found = distil_session(repositories, tool, model, user, path, deadline)
+        done = replace(
+            done,
+            distilled=(*done.distilled, *([head.session_id] if found.commit else ())),
+            commit=found.commit or done.commit,
+            usage=done.usage + found.usage,
+            storage=done.storage + found.storage,
+            warnings=(*done.warnings, *found.warnings),
+        )
+        if not found.is_done:
+            break
+        del waiting[path]
+    spent = round(1000 * (started - deadline.remaining()))
+    return replace(done, pending=tuple(head.session_id for head in waiting.values()), timings_ms={"distill": spent})
+
+
+@dataclass(slots=True)
+class _Closing:
+    """Which open sessions are over, and what waits to be distilled then, at the last head that was shown."""
+
+    session_id: str | None
+    close: bool
+    silent_since: datetime
+    waiting: Mapping[str, Session] = field(default_factory=dict)
+
+    def change(self, snapshot: Snapshot) -> Change | None:
+        """The states to be written; None where no session changes its own."""
+        states: list[State] = ["pending", "open", "archived"] if self.session_id else ["pending", "open"]
+        found = sessions_in(snapshot, states, self._paths(snapshot))
+        contents = snapshot.read_all(path for path, head in found.items() if head.state != "pending")
+        over = {path: data for path, data in contents.items() if self._is_over(found[path], data)}
+        self.waiting = {path: head for path, head in found.items() if head.state == "pending" or path in over}
+        if not over:
+            return None
+        last = found[next(reversed(over))]
+        return Change(
+            files={path: with_state(data, "pending") for path, data in over.items()},
+            subject=f"Close {len(over)} session{'' if len(over) == 1 else 's'}",
+            trailers=trailers(last, "archive") if len(over) == 1 else {"Writer": "archive"},
+            occurred_at=last.occurred_at,
+        )
+
+    def _paths(self, snapshot: Snapshot) -> list[str] | None:
+        if self.session_id is None:
+            return None
+        path = find_session(snapshot.paths(), stem(self.session_id))
+        if path is None:
+            raise UnknownPath(f"no session {self.session_id!r}")
+        return [path]
+
+    def _is_over(self, head: Session, data: bytes) -> bool:
+        return self.close or head.state == "archived" or last_message_at(data) < self.silent_since
