@@ -1,6 +1,6 @@
 """The one HTTP function. `functions-framework --target diffmem --port 8080` serves it.
 
-functions-framework imports this file in gunicorn's master process and forks: nothing is opened and no thread starts here.
+functions-framework imports this file in gunicorn's master process and forks: nothing is opened, no thread starts here.
 """
 
 import os

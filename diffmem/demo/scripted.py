@@ -16,10 +16,9 @@ class ScriptedModel:
     """A context manager: a server of the story's edit plans at `base_url`."""
 
     def __init__(self, story: Mapping[str, Any]) -> None:
-        class Handler(_Handler):
-            plans = {session["session_id"]: session["plan"] for session in story["sessions"]}
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        plans = {session["session_id"]: session["plan"] for session in story["sessions"]}
+        handler = type("StoryHandler", (_Handler,), {"plans": plans})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, name="scripted-model")
 
     @property
@@ -50,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
         answer = json.dumps(named[0] if named else {"summary": "", "edits": []}, ensure_ascii=False)
         self._send(_completion(request.get("model", "scripted"), answer, len(asked) // 4))
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the demonstration prints for itself."""
 
     def _send(self, body: Mapping[str, Any]) -> None:

@@ -1,11 +1,11 @@
 """Request bodies: read within their limit, decoded, and validated against a model of `diffmem.api.requests`."""
 
 import re
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import flask
 from pydantic import BaseModel, ValidationError
-from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge
+from werkzeug.exceptions import ClientDisconnected
 
 from diffmem.api.requests import first_problem
 from diffmem.errors import InvalidRequest, TooLarge, UnsupportedMediaType
@@ -13,12 +13,9 @@ from diffmem.limits import Limits
 
 M = TypeVar("M", bound=BaseModel)
 
+_CHUNK_BYTES = 256 * 1024
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKETS = re.compile(rb"[\[{\]}]")
-
-
-class _HasLimit(Protocol):
-    max_content_length: int | None
 
 
 def raw(request: flask.Request, max_bytes: int) -> bytes:
@@ -30,14 +27,17 @@ def raw(request: flask.Request, max_bytes: int) -> bytes:
     """
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Content-Encoding is not supported: send the body as it is")
-    limited: _HasLimit = request
-    limited.max_content_length = max_bytes
+    if (request.content_length or 0) > max_bytes:
+        raise TooLarge(f"the body is over {max_bytes} bytes")
+    data = bytearray()
     try:
-        return request.get_data(cache=False)
-    except RequestEntityTooLarge as error:
-        raise TooLarge(f"the body is over {max_bytes} bytes") from error
+        while chunk := request.stream.read(_CHUNK_BYTES):
+            data += chunk
+            if len(data) > max_bytes:
+                raise TooLarge(f"the body is over {max_bytes} bytes")
     except ClientDisconnected as error:
         raise InvalidRequest("the body ended before its Content-Length") from error
+    return bytes(data)
 
 
 def json_model(request: flask.Request, model: type[M], limits: Limits) -> M:

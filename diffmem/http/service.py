@@ -108,11 +108,11 @@ def _encode(answer: Answer) -> flask.Response:
 
 
 def _problem(error: Exception, request_id: str) -> tuple[flask.Response, dict[str, Any]]:
+    data = to_json(problems.body(error, request_id))
+    headers = {**problems.headers(error), "Content-Length": str(len(data))}
+    # functions-framework reads what is left of a request into memory before it sends a response that is not streamed.
     response = flask.Response(
-        to_json(problems.body(error, request_id)),
-        problems.row(error).status,
-        problems.headers(error),
-        content_type="application/problem+json",
+        iter([data]), problems.row(error).status, headers, content_type="application/problem+json"
     )
     noted: dict[str, Any] = {"problem": problems.row(error).slug}
     if not isinstance(error, DiffMemError):

@@ -16,6 +16,8 @@ PROBE_COMMAND = "git log -40 --date=short --format='%h %ad %s' --name-only -- me
 
 _MENTIONED_FILES = 5
 _CONVERSATION_CHARS = 24_000
+# What is the same in every request stands first, then what is the same for one user: providers cache prefixes.
+_BEGIN = "Read the manifest and probe the log. The conversation follows."
 _PATH = re.compile(r"(?:memories|timeline|sessions)/[^\s'\"|;&:()\[\]<>]+?\.md|profile\.md")
 
 
@@ -50,8 +52,9 @@ def reading_task(
         system=prompt("context_system"),
         plain=prompt("context_plain"),
         opening=(
-            Message("user", _question(snapshot, conversation, asked_at, max_tokens)),
+            Message("user", _BEGIN),
             *calls_already_made(shown),
+            Message("user", _question(snapshot, conversation, asked_at, max_tokens)),
         ),
         schema_name="retrieval_plan",
         schema=PLAN_SCHEMA,
