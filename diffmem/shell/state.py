@@ -1,0 +1,38 @@
+"""What a running shell knows: its variables, the last status, where it is. Variables start empty and are bounded.
+
+Standard library only: this module runs in the worker.
+"""
+
+import os
+
+from diffmem.shell.globs import Globs
+from diffmem.shell.stops import MAX_TEXT, MAX_VARIABLES, ExpansionError
+
+
+class Variables(dict[str, str]):
+    """Variables by name; setting one beyond the bounds fails."""
+
+    def __setitem__(self, name: str, value: str) -> None:
+        if len(value) > MAX_TEXT:
+            raise ExpansionError(f"{name}: more than {MAX_TEXT} characters in a variable")
+        if len(self) >= MAX_VARIABLES and name not in self:
+            raise ExpansionError(f"{name}: more than {MAX_VARIABLES} variables")
+        super().__setitem__(name, value)
+
+
+class State:
+    """The state of one shell; a subshell works on its own copy, which a fork makes."""
+
+    def __init__(self, tree: str) -> None:
+        self.tree = os.path.realpath(tree)
+        self.variables = Variables()
+        self.globs = Globs(self.tree)
+        self.status = 0
+        self.substituted: int | None = None
+        self.previous_directory: str | None = None
+        self.loops = 0
+
+    @property
+    def separators(self) -> str:
+        """The characters that separate fields ($IFS)."""
+        return self.variables.get("IFS", " \t\n")

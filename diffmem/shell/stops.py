@@ -1,0 +1,55 @@
+"""What ends a command before its end, and the bounds of the interpreter itself. Every bound fails closed.
+
+Standard library only: this module runs in the worker.
+"""
+
+MAX_COMMANDS = 400
+MAX_PROCESSES = 12
+MAX_WORDS = 4_000
+MAX_TEXT = 1_000_000
+MAX_VARIABLES = 500
+MAX_ITERATIONS = 10_000
+MAX_VISITED = 20_000
+MAX_PATTERN = 1_000
+MAX_STEPS = 2_000_000
+
+
+PIPELINE_MEMORY_BYTES = 768 * 1024 * 1024
+"""What the stages of one pipeline may allocate together."""
+
+
+class Stop(Exception):
+    """A bound of the call is reached: nothing more is run. The text says which bound."""
+
+
+class Interrupted(Exception):
+    """A command ran too long or wrote too much: it is ended, and the commands after it still run."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class ExpansionError(Exception):
+    """A word cannot be expanded: its command fails with status 1."""
+
+
+class UnsetError(ExpansionError):
+    """`${name:?text}` on nothing: its shell ends with status 127."""
+
+
+class LoopExit(Exception):
+    """`break` or `continue`, through `levels` loops."""
+
+    def __init__(self, levels: int, again: bool) -> None:
+        super().__init__()
+        self.levels = levels
+        self.again = again
+
+
+class ShellExit(Exception):
+    """`exit`: the call, or the subshell, ends with `status`."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status

@@ -1,0 +1,124 @@
+"""Hints beside the true output of well-meant mistakes: a pattern that is none, a path that is nearly right, a history that is shorter.
+
+    grep "tea|coffee" f       '|' is an ordinary character in a basic pattern: grep -E 'tea|coffee'
+    cat People/wife.md        'People/wife.md' does not exist; the nearest: memories/people/wife.md
+    git show HEAD~50          the history of this branch has 13 commits: the oldest is HEAD~12
+
+Standard library only: this module runs in the worker.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from diffmem.shell.policy import paths
+from diffmem.shell.policy.verdict import Place
+
+_MAX_FILES = 5_000
+_MAX_HINTS = 2
+_EXTENDED = frozenset(("-E", "--extended-regexp", "-P", "--perl-regexp", "-F", "--fixed-strings"))
+_ORDINARY = re.compile(r"(?<!\\)[|+?]")
+_ANCESTOR = re.compile(r"\b(?:HEAD|main|@)(?:[~^][0-9]*)+")
+_READERS = frozenset(
+    ("cat", "head", "tail", "wc", "nl", "tac", "rev", "fold", "paste", "comm", "join", "cmp", "diff", "cut", "ls", "du", "stat", "file",
+     "sort", "uniq", "find", "grep", "sed", "gawk", "column")
+)  # fmt: skip
+_TEXT_FIRST = frozenset(("grep", "sed", "gawk"))
+_NEAR = 0.75
+
+
+def hints(argv: Sequence[str], status: int, place: Place, output_of: Callable[[Sequence[str]], str]) -> Iterator[str]:
+    """What to say beside the output of a command, given as the policy admitted it, that ended with `status`."""
+    yield from _pattern_hint(argv, status)
+    missing = [path for path in _paths(argv, status) if path and not paths.exists(path, place)]
+    for path in missing[:_MAX_HINTS]:
+        near = nearest(path, place, guess=status != 0)
+        if near:
+            yield f"{path!r} does not exist; the nearest: {near}"
+    if argv[0] == "git" and status == 128:
+        yield from _history_hint(argv, output_of)
+
+
+def nearest(path: str, place: Place, *, guess: bool) -> str | None:
+    """The file of the tree, relative to the place, that `path` most likely means: by letter case, folder, then (`guess`) likeness."""
+    files = list(_files(place.tree))
+    wanted = os.path.relpath(os.path.normpath(os.path.join(place.cwd, path)), place.tree)
+    found = _same(wanted, files) or (_alike(wanted, files) if guess else None)
+    return os.path.relpath(os.path.join(place.tree, found), place.cwd) if found else None
+
+
+def _same(wanted: str, files: Sequence[str]) -> str | None:
+    folded = wanted.casefold()
+    for file in files:
+        if file.casefold() == folded:
+            return file
+    name = os.path.basename(folded)
+    names = (name, f"{name}.md")
+    return next((file for file in files if os.path.basename(file).casefold() in names), None)
+
+
+def _alike(wanted: str, files: Sequence[str]) -> str | None:
+    by_name = {os.path.basename(file).casefold(): file for file in reversed(files)}
+    close = difflib.get_close_matches(os.path.basename(wanted).casefold(), list(by_name), n=1, cutoff=_NEAR)
+    return by_name[close[0]] if close else None
+
+
+def _files(tree: str) -> Iterator[str]:
+    """Files and directories of the tree, relative to it, nearest to its root first; at most a bound."""
+    seen = 0
+    folders = [tree]
+    while folders:
+        folder = folders.pop(0)
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in found:
+            seen += 1
+            if seen > _MAX_FILES:
+                return
+            yield os.path.relpath(entry.path, tree)
+        folders += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
+
+
+def _pattern_hint(argv: Sequence[str], status: int) -> Iterator[str]:
+    options, operands = _split(argv)
+    is_grep = argv[0] == "grep" or argv[:2] == ("git", "grep")
+    if not is_grep or status != 1 or _EXTENDED.intersection(options):
+        return
+    patterns = [value for name, value in zip(options, options[1:], strict=False) if name in ("-e", "--regexp")]
+    patterns += [option[2:] for option in options if option.startswith("-e") and len(option) > 2]
+    for pattern in patterns or operands[:1]:
+        ordinary = _ORDINARY.search(pattern)
+        if ordinary:
+            command = "git grep" if argv[0] == "git" else "grep"
+            yield f"{ordinary[0]!r} is an ordinary character in a basic pattern: {command} -E {pattern!r}"
+
+
+def _paths(argv: Sequence[str], status: int) -> list[str]:
+    options, operands = _split(argv)
+    if argv[0] == "git":
+        in_revisions = [word.partition(":")[2] for word in options if ":" in word and not word.startswith("-")]
+        return [path for path in [*operands, *(in_revisions if status else [])] if not re.search(r"[*?\[:]", path)]
+    if status == 0 or argv[0] not in _READERS:
+        return []
+    has_text = argv[0] in _TEXT_FIRST and not {"-e", "--regexp", "-f", "--expression", "--source"}.intersection(options)
+    return [path for path in operands[1 if has_text else 0 :] if path != "-"]
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words before `--`, without the command, and those after."""
+    at = list(argv).index("--") if "--" in argv else len(argv)
+    return list(argv[1:at]), list(argv[at + 1 :])
+
+
+def _history_hint(argv: Sequence[str], output_of: Callable[[Sequence[str]], str]) -> Iterator[str]:
+    if not any(_ANCESTOR.search(word) for word in argv):
+        return
+    count = output_of(("git", "rev-list", "--count", "--first-parent", "HEAD")).strip()
+    if count.isdigit() and int(count) > 0:
+        plural = "" if count == "1" else "s"
+        oldest = f": the oldest is HEAD~{int(count) - 1}" if int(count) > 1 else ""
+        yield f"the history has {count} commit{plural}{oldest}"
