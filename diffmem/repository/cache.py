@@ -26,7 +26,7 @@ from diffmem.errors import ConfigError
 from diffmem.git.environment import Checkout
 from diffmem.git.packs import Pack
 from diffmem.repository import eviction, lease
-from diffmem.repository.files import discard, remove_tree, write_file
+from diffmem.repository.files import discard, make_directory, remove_tree, write_file
 from diffmem.repository.lease import Lease
 
 _GENERATION_BYTES = 8
@@ -46,10 +46,10 @@ class CachedRepository:
 
     def prepare(self) -> None:
         """Make what is missing of the directories and of the bare git directory."""
-        for directory in (self.scratch, self.packs, self.git_dir / "refs", self.views):
-            directory.mkdir(parents=True, exist_ok=True)
-        for directory in (self.root, self.objects, self.packs, self.views):
-            directory.chmod(0o755)
+        make_directory(self.scratch, 0o711)
+        make_directory(self.root.parent, 0o711)
+        for directory in (self.root, self.objects, self.packs, self.git_dir, self.git_dir / "refs", self.views):
+            make_directory(directory, 0o755)
         if not (self.git_dir / "HEAD").exists():
             write_file(self.git_dir / "HEAD", b"ref: refs/heads/main\n", self.scratch)
 
@@ -108,7 +108,6 @@ class Cache:
     """
 
     def __init__(self, root: Path, bucket_url: str, max_bytes: int) -> None:
-        self._top = root
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._unswept = max_bytes
@@ -116,18 +115,16 @@ class Cache:
         self._scratch = self._root / "tmp"
 
     def prepare(self) -> None:
-        """Make the root, readable by no other account.
+        """Make the root, where no other account can write.
 
         Raises:
-            ConfigError: it exists and is another account's, or others may write to it.
+            ConfigError: it exists, and another account made it, or may write to it.
         """
-        self._top.mkdir(mode=0o711, parents=True, exist_ok=True)
-        found = self._top.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise ConfigError("DIFFMEM_CACHE must be a directory of the account that the server runs as")
-        for directory in (self._top, self._root, self._scratch):
-            directory.mkdir(exist_ok=True)
-            directory.chmod(0o711)
+        for directory in (self._root, self._scratch):
+            make_directory(directory, 0o711)
+        found = self._root.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            raise ConfigError("DIFFMEM_CACHE must be a directory that only the server's own account can write to")
 
     def repository(self, uid: str, repository_id: str, epoch: int) -> CachedRepository:
         """The directory of a history; it may not exist yet."""
@@ -157,7 +154,7 @@ class Cache:
 
     def save(self, uid: str, generation: int, data: bytes) -> None:
         """Keep a manifest for the next process."""
-        (self._root / uid).mkdir(mode=0o711, parents=True, exist_ok=True)
+        make_directory(self._root / uid, 0o711)
         write_file(self._root / uid / "m", generation.to_bytes(_GENERATION_BYTES, "big") + data, self._scratch, 0o600)
 
     def wipe(self, uid: str, keep: CachedRepository | None = None) -> None:

@@ -7,6 +7,19 @@ from contextlib import suppress
 from pathlib import Path
 
 
+def make_directory(path: Path, mode: int) -> None:
+    """Make a directory where there is none, with this mode whatever the umask says."""
+    try:
+        path.mkdir()
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_directory(path.parent, mode)
+        make_directory(path, mode)
+        return
+    path.chmod(mode)
+
+
 def write_file(path: Path, data: bytes, scratch: Path, mode: int = 0o644) -> None:
     """Write aside and rename into place, so that nobody sees half of it."""
     aside = scratch / secrets.token_hex(8)

@@ -1,6 +1,5 @@
 """READ: what the bucket has, for few requests, whatever is left of the cache."""
 
-import random
 import shutil
 import threading
 from collections.abc import Callable
@@ -13,11 +12,12 @@ from diffmem.errors import CorruptObject, UnknownCommit, UnknownPath, UnknownUse
 from diffmem.repository import Change, Repositories, Snapshot
 from diffmem.repository.names import manifest_name, user_hash
 from tests.support.machines import START, USER, append, deadline, git_output, machine, object_names, write
+from tests.support.noise import noise
 from tests.support.wrapped import Hooked, Moment
 
 NewMachine = Callable[[], Repositories]
 
-BIG = "".join(random.Random(7).choices("0123456789abcdef", k=70_000))
+BIG = noise(200_000, 7)
 
 
 def commit(repositories: Repositories, files: dict[str, str | None], user: str = USER) -> str:
@@ -28,8 +28,7 @@ def commit(repositories: Repositories, files: dict[str, str | None], user: str =
 def make_packs(repositories: Repositories, count: int = 3) -> None:
     """Commit so much that there are stored packs."""
     for number in range(count):
-        noise = "".join(random.Random(number).choices("0123456789abcdef", k=120_000 * 2 ** (count - number)))
-        commit(repositories, {f"noise/{number}.md": noise})
+        commit(repositories, {f"noise/{number}.md": noise(240_000 * 2 ** (count - number), number)})
 
 
 def test_reading_an_absent_user_is_an_error(repositories: Repositories) -> None:
