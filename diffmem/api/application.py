@@ -5,7 +5,7 @@ from collections.abc import Callable
 from diffmem import __version__, tokens
 from diffmem.config import Config
 from diffmem.limits import Deadline, Limits
-from diffmem.model import ChatModel, OpenAIModel
+from diffmem.model import OpenAIModel
 from diffmem.repository import Repositories
 from diffmem.shell import Tool
 from diffmem.storage import open_bucket
@@ -26,7 +26,9 @@ class Application:
         )
         self.tool = Tool(config.sandbox, self.limits)
         self.reader = _model(config, config.model)
-        self.writer = _model(config, config.writer_model)
+        self.writer = self.reader if config.writer_model == config.model else _model(config, config.writer_model)
+        if self.reader is not None:
+            self.reader.preload()
 
     def counter(self, deadline: Deadline) -> Callable[[str], int]:
         """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`."""
@@ -34,11 +36,15 @@ class Application:
         return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
 
     def close(self) -> None:
-        """End the tool's processes."""
+        """End the tool's processes and the idle connections."""
         self.tool.close()
+        self.bucket.close()
+        for model in (self.reader, self.writer):
+            if model is not None:
+                model.close()
 
 
-def _model(config: Config, name: str) -> ChatModel | None:
+def _model(config: Config, name: str) -> OpenAIModel | None:
     if not config.has_model:
         return None
     return OpenAIModel(name, config.model_base_url, config.model_api_key)

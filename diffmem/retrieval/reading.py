@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from diffmem.agent import Task, calls_already_made, prompt
@@ -10,6 +10,7 @@ from diffmem.limits import Deadline
 from diffmem.model import Message
 from diffmem.plan import PLAN_SCHEMA, Plan, Pointer, parse_plan, parse_plan_lines
 from diffmem.repository import Snapshot
+from diffmem.shell import Tool
 
 MANIFEST_COMMAND = "cat index.md"
 PROBE_COMMAND = "git log -40 --date=short --format='%h %ad %s' --name-only -- memories profile.md"
@@ -37,7 +38,7 @@ def reading_task(
     conversation: Sequence[tuple[str, str]],
     asked_at: datetime,
     max_tokens: int,
-    run: Callable[[str, Deadline], str],
+    tool: Tool,
     deadline: Deadline,
 ) -> Task[Plan]:
     """The task whose answer is a plan for `conversation`; the manifest and the temporal probe are run here, by code.
@@ -46,7 +47,11 @@ def reading_task(
         DeadlineExceeded: there was no time for the two.
         ToolUnavailable: the tool is refused.
     """
-    shown = [(command, run(command, deadline)) for command in (MANIFEST_COMMAND, PROBE_COMMAND)]
+    # Raw: the tool's own marks are random, and what is the same for one user must be the same bytes.
+    shown = [
+        (command, tool.run(command, snapshot.checkout, deadline, raw=True).output)
+        for command in (MANIFEST_COMMAND, PROBE_COMMAND)
+    ]
     deadline.check("the manifest and the temporal probe")
     return Task(
         system=prompt("context_system"),

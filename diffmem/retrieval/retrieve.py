@@ -139,7 +139,7 @@ def _ask(snapshot: Snapshot, question: Question, tool: Tool, model: ChatModel, d
         return output
 
     try:
-        task = reading_task(snapshot, question.conversation, question.asked_at, question.max_tokens, run, reserved)
+        task = reading_task(snapshot, question.conversation, question.asked_at, question.max_tokens, tool, reserved)
     except ToolUnavailable as error:
         return Outcome(stop_reason="model_error", detail=str(error))
     except DeadlineExceeded as error:
