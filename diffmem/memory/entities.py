@@ -106,7 +106,7 @@ def render_entity(entity: Entity) -> bytes:
 
 
 def find_entity(entities: Iterable[Entity], name: str, kind: str | None = None) -> Entity | None:
-    """The entity that `name` or an alias of that spelling belongs to, or the name of its file.
+    """The entity that `name` belongs to: as its name, an alias, or the name that a person gave its file.
 
     An entity of `kind` counts before others, then a name before an alias before a file; among equals the first by path.
     """
@@ -121,7 +121,8 @@ def _rank(entity: Entity, key: str) -> int | None:
     if key in map(name_key, entity.aliases):
         return 1
     stem = _named(entity.path)[1]
-    return 2 if key and key in (name_key(stem), name_key(stem.replace("-", " "))) else None
+    by_hand = stem != slug(entity.name)
+    return 2 if by_hand and key and key in (name_key(stem), name_key(stem.replace("-", " "))) else None
 
 
 def _named(path: str) -> tuple[str, str]:

@@ -41,27 +41,31 @@ def add_fact(
     return _first_sound(text, fact, (_inserted(text, place, block, (*new, worded)) for place, block, worded in tries))
 
 
-def replace_fact(text: str, old: str, new: str, mark: str = "", *, heading: str | None = None) -> Edited:
+def replace_fact(
+    text: str, old: str, new: str, mark: str = "", *, heading: str | None = None, anywhere: bool = True
+) -> Edited:
     """`text` with the fact that reads `old` worded as `new` and citing `mark`; further facts of either wording go.
 
-    `heading` tells equal facts of different sections apart. Replacing what is replaced already changes nothing.
+    `heading`, where the file has it, tells equal facts of different sections apart. Where not `anywhere`, a fact that
+    reads `new` under another heading than the old one is another fact. Replacing what is replaced changes nothing.
     """
     parts = outline(text)
     found = _matching(parts, old, heading)
+    within = heading if anywhere or not found else found[0].heading
     present = [fact for fact in parts.facts if fact.key == fact_key(new) and fact not in found]
+    if not anywhere and within:
+        present = [fact for fact in present if name_key(fact.heading) == name_key(within)]
     if not found:
         return Edited(text, "" if present else _unknown(parts, old))
-    if present:
-        return remove_fact(text, old, heading=heading)
-    spare = remove_facts(text, found[1:])
-    if spare.problem:
+    spare = remove_facts(text, found if present else found[1:])
+    if spare.problem or present:
         return spare
     made = (_reworded(spare.text, found[0], worded) for worded in _worded(new, mark))
     return _first_sound(spare.text, old, made, lost=(old,))
 
 
 def remove_fact(text: str, old: str, *, heading: str | None = None) -> Edited:
-    """`text` without the facts that read `old`."""
+    """`text` without the facts that read `old`, under `heading` alone where the file has it."""
     parts = outline(text)
     found = _matching(parts, old, heading)
     return remove_facts(text, found) if found else Edited(text, _unknown(parts, old))
@@ -144,8 +148,10 @@ def _contents(shape: Shape) -> tuple[str, ...] | None:
 
 def _matching(parts: Outline, old: str, heading: str | None) -> list[Fact]:
     found = [fact for fact in parts.facts if fact.key == fact_key(old)]
-    within = [fact for fact in found if heading and name_key(fact.heading) == name_key(heading)]
-    return within or found
+    key = name_key(heading or "")
+    if not key or all(name_key(head.text) != key for head in parts.headings):
+        return found
+    return [fact for fact in found if name_key(fact.heading) == key]
 
 
 def _unknown(parts: Outline, old: str) -> str:

@@ -51,6 +51,11 @@ class Workspace:
             del self._new[path]
         self._entities.pop(path, None)
 
+    @property
+    def state(self) -> Mapping[str, bytes | None]:
+        """What was changed until now; equal exactly where the files are."""
+        return dict(self._new)
+
     def changes(self, day: str) -> dict[str, bytes | None]:
         """What was changed, None for a file that is gone, with the manifest that belongs to it; else nothing.
 

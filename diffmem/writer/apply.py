@@ -1,6 +1,7 @@
 """An edit plan put into effect: each edit checked against the session and the files as they are, then made or refused.
 
-Within one plan a fact of a file is either made or removed, not both: so applying a plan twice changes nothing more.
+Names come first, then facts in their order. Within one plan a fact of a file is either made or removed, not both. The
+plan is gone through until that changes nothing more, so that applying it again changes nothing either.
 """
 
 import re
@@ -27,6 +28,8 @@ DEFAULT_SECTION = "Facts"
 
 _MAX_FILE_CHARS = 400_000
 _MAX_NAMES = 24
+_MAX_PASSES = 6
+_FIRST = {"create": 0, "describe": 1}
 _USER = frozenset({"profile", "profile.md", "user", "the user", "me", "i", "myself"})
 
 
@@ -48,18 +51,28 @@ class _Refused(Exception):
 def apply_edits(
     plan: EditPlan, workspace: Workspace, source: Source, settings: Settings, day: date
 ) -> tuple[Problem, ...]:
-    """Make the edits of `plan` in `workspace`, in order; what could not be made, and why.
+    """Make the edits of `plan` in `workspace`; what could not be made, and why.
 
     `source` is the session they are taken from, `day` the day it happened.
     """
-    work = _Work(workspace, source, settings, day)
-    problems: list[Problem] = []
-    for edit in plan.edits:
+    edits = sorted(plan.edits, key=lambda edit: _FIRST.get(edit.op, len(_FIRST)))
+    refused: dict[int, Problem] = {}
+    made: set[int] = set()
+    for _ in range(_MAX_PASSES):
+        before = workspace.state
+        _one_pass(edits, _Work(workspace, source, settings, day), refused, made)
+        if workspace.state == before:
+            break
+    return tuple(refused[at] for at in sorted(refused) if at not in made)
+
+
+def _one_pass(edits: list[Edit], work: _Work, refused: dict[int, Problem], made: set[int]) -> None:
+    for at, edit in enumerate(edits):
         try:
             _MAKE[edit.op](work, edit)
-        except _Refused as refused:
-            problems.append(Problem(edit, str(refused)))
-    return tuple(problems)
+            made.add(at)
+        except _Refused as why:
+            refused[at] = Problem(edit, str(why))
 
 
 def _create(work: _Work, edit: Edit) -> None:
@@ -129,11 +142,15 @@ def _add(work: _Work, edit: Edit) -> None:
 def _replace(work: _Work, edit: Edit) -> None:
     mark = _mark(work, edit)
     path = _target(work, edit, make=False)
-    made = replace_fact(work.workspace.text(path), edit.old, edit.fact, mark, heading=edit.section or None)
-    if fact_key(edit.old) != fact_key(edit.fact) and not made.problem:
+    if fact_key(edit.old) != fact_key(edit.fact):
         _claim(work, path, edit.old, "gone")
     _claim(work, path, edit.fact, "there")
-    _put(work, path, made)
+    anywhere, heading = not is_timeline_path(path), edit.section or None
+    _put(
+        work,
+        path,
+        replace_fact(work.workspace.text(path), edit.old, edit.fact, mark, heading=heading, anywhere=anywhere),
+    )
 
 
 def _remove(work: _Work, edit: Edit) -> None:
