@@ -1,10 +1,12 @@
 """The policy: from the words of one simple command, after every expansion, to the exact line that runs, or a refusal.
 
-    check(["sort", "-ruo", "x", "f"], cwd, tree)      Refused: sort: option '-o' (in '-ruo') is not available: it writes ...
-    check(["head", "-5", "index.md"], cwd, tree)      Admitted(("head", "-n", "5", "--", "index.md"), "program")
+    check(["sort", "-ruo", "x", "f"], cwd, tree)      Refused: sort: option '-o' (in '-ruo') is not available: it
+    writes ... check(["head", "-5", "index.md"], cwd, tree)      Admitted(("head", "-n", "5", "--", "index.md"),
+    "program")
 
-*Covered*: which programs run at all; an exact table of options for each, parsed as the program parses them; every operand and
-every option's argument that names a file; the scripts of sed and awk; revisions, pathspecs and formats of git.
+*Covered*: which programs run at all; an exact table of options for each, parsed as the program parses them; every
+operand and every option's argument that names a file; the scripts of sed and awk; revisions, pathspecs and formats of
+git.
 *Not covered*: time, memory and size of output, which the worker bounds; what a program does with what it may read.
 
 Standard library only: this package runs in the sandbox's worker, which has no site-packages.

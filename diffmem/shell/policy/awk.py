@@ -1,8 +1,8 @@
 """awk, which is gawk with `--sandbox` or nothing: mawk and the awk of busybox have no mode without system().
 
-`--sandbox` (gawk manual, "Command-Line Options") disables system(), getline from files and commands, output to files and
-commands, extensions, and files added to ARGV. It does not cover `@include`, which reads a file before the program runs, nor
-the options that write: they are not in the table.
+`--sandbox` (gawk manual, "Command-Line Options") disables system(), getline from files and commands, output to files
+and commands, extensions, and files added to ARGV. It does not cover `@include`, which reads a file before the program
+runs, nor the options that write: they are not in the table.
 """
 
 import re

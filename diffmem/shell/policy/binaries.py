@@ -4,8 +4,8 @@ import os
 
 SEARCH = ("/usr/local/bin", "/usr/bin", "/bin")
 NAMES = (
-    "cat", "head", "tail", "wc", "nl", "tac", "rev", "fold", "paste", "comm", "join", "cmp", "diff", "column", "cut", "tr", "ls", "du",
-    "stat", "file", "sort", "uniq", "grep", "sed", "gawk", "find", "git",
+    "cat", "head", "tail", "wc", "nl", "tac", "rev", "fold", "paste", "comm", "join", "cmp", "diff", "column", "cut",
+    "tr", "ls", "du", "stat", "file", "sort", "uniq", "grep", "sed", "gawk", "find", "git",
 )  # fmt: skip
 
 

@@ -1,4 +1,7 @@
-"""The commands that the interpreter carries out itself: what their words may be. Sizes are bounded where they are carried out."""
+"""The commands that the interpreter carries out itself: what their words may be.
+
+*Not covered*: how large their results grow, which is bounded where they are carried out.
+"""
 
 import re
 from collections.abc import Callable, Mapping

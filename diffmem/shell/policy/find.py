@@ -1,7 +1,8 @@
 """find: starting points, then an expression whose every word is known together with its argument.
 
 *Covered*: actions that run, delete or write; following links; starting points outside or that look like options;
-files named by tests (`-newer`). *Not covered*: how long a regular expression takes, which the limits of the worker bound.
+files named by tests (`-newer`). *Not covered*: how long a regular expression takes, which the limits of the worker
+bound.
 """
 
 import difflib
@@ -11,10 +12,12 @@ from diffmem.shell.policy import paths
 from diffmem.shell.policy.values import matching, number, one_of, text, widths
 from diffmem.shell.policy.verdict import Admitted, BadValue, Place, Refused
 
-_ALONE = frozenset(
+_WORDS = (
     "( ) ! , -a -and -o -or -not -daystart -depth -d -mount -xdev -noleaf -warn -nowarn -ignore_readdir_race "
-    "-noignore_readdir_race -empty -true -false -executable -readable -writable -nouser -nogroup -print -print0 -prune -quit -ls".split()
+    "-noignore_readdir_race -empty -true -false -executable -readable -writable -nouser -nogroup -print -print0 "
+    "-prune -quit -ls"
 )
+_ALONE = frozenset(_WORDS.split())
 _WHOLE = matching(r"[+-]?[0-9]{1,9}", "a number such as 7, +7 or -7")
 _SIZE = matching(r"[+-]?[0-9]{1,12}[bcwkMG]?", "a size such as +1k or -2M")
 _TYPES = matching(r"[bcdpflsD](,[bcdpflsD])*", "a type such as f or d")

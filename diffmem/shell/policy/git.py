@@ -1,8 +1,9 @@
 """git: a sub-command that only reads, its options from an exact table, its operands as revisions and paths.
 
-*Covered*: global options, aliases (they are not sub-commands), options that write, run or read elsewhere, in any spelling;
-`--no-index`, explicit or implied; formats that run gpg or pad without bound. *Not covered*: the configuration, the hooks and the
-attributes of the repository: the checkout is made by us and `diffmem.git.environment` and `FLAGS` hold for every call.
+*Covered*: global options, aliases (they are not sub-commands), options that write, run or read elsewhere, in any
+spelling; `--no-index`, explicit or implied; formats that run gpg or pad without bound. *Not covered*: the
+configuration, the hooks and the attributes of the repository: the checkout is made by us and
+`diffmem.git.environment` and `FLAGS` hold for every call.
 """
 
 import difflib
@@ -19,15 +20,18 @@ _READ_ONLY = "memory is read-only here"
 _NO_REMOTE = "there is no remote and no network"
 _HINTS: Mapping[str, str] = {
     **dict.fromkeys(
-        ("add", "commit", "checkout", "switch", "restore", "reset", "revert", "merge", "rebase", "cherry-pick", "mv", "rm", "clean", "stash",
-         "notes", "apply", "am", "gc", "prune", "init", "update-ref", "update-index", "hash-object", "replace", "worktree", "maintenance"),
+        ("add", "commit", "checkout", "switch", "restore", "reset", "revert", "merge", "rebase", "cherry-pick", "mv",
+         "rm", "clean", "stash", "notes", "apply", "am", "gc", "prune", "init", "update-ref", "update-index",
+         "hash-object", "replace", "worktree", "maintenance"),
         _READ_ONLY,
     ),
     **dict.fromkeys(("push", "pull", "fetch", "clone", "remote", "ls-remote", "submodule"), _NO_REMOTE),
     **dict.fromkeys(("reflog", "range-diff", "cherry", "show-branch", "bisect"), "use: git log"),
     **dict.fromkeys(("diff-index", "diff-files", "difftool", "merge-tree"), "use: git diff"),
     **dict.fromkeys(("archive", "bundle", "checkout-index", "fast-export"), "use: git show REV:PATH"),
-    **dict.fromkeys(("config", "var", "credential", "check-attr", "check-ignore"), "the configuration is not part of memory"),
+    **dict.fromkeys(
+        ("config", "var", "credential", "check-attr", "check-ignore"), "the configuration is not part of memory"
+    ),
     **dict.fromkeys(("help",), "use the options you know; a refusal names the nearest one"),
     **dict.fromkeys(("fsck", "verify-pack", "verify-commit", "verify-tag"), "integrity is checked elsewhere"),
 }  # fmt: skip

@@ -1,10 +1,11 @@
 """Revisions and pathspecs: which operand is which, and that none of them leaves the tree or becomes an option.
 
-Revisions stand before `--` and never begin with a dash; paths stand after it. Without a `--` of the user's, an operand is a path
-where the tree has it or where it is a pattern, and a revision otherwise; git's own message then says that there is no such.
+Revisions stand before `--` and never begin with a dash; paths stand after it. Without a `--` of the user's, an
+operand is a path where the tree has it or where it is a pattern, and a revision otherwise; git's own message then
+says that there is no such.
 
-*Covered*: two paths of which one is outside, which git would take for `--no-index`; `REV:PATH` with an absolute path, whose
-error message would say whether that exists on the host; magic of pathspecs that is not harmless.
+*Covered*: two paths of which one is outside, which git would take for `--no-index`; `REV:PATH` with an absolute path,
+whose error message would say whether that exists on the host; magic of pathspecs that is not harmless.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The options of git's sub-commands that only read. Names as in the manual pages of git 2.39; newer ones are left out."""
+"""The options of git's sub-commands that only read, named as in the manual of git 2.39; newer ones are left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ Shape = Literal[
 
 _WRITES = "it writes a file"
 _RUNS = "it runs another program"
+_ROOT = "paths are relative to memory's root"
 _STDIN = "revisions are given as operands"
 _REFUSED = {
     "--output": f"{_WRITES}; the result goes to standard output",
@@ -40,12 +41,13 @@ _BLAMED = matching(r"(?s)[^-].*", "a range of lines such as 1,20 or :section")
 FORCED_ON_DIFFS = ("--no-ext-diff", "--no-textconv")
 
 _LIMITS = table(
-    "--all --merges --no-merges --no-min-parents --no-max-parents --first-parent --exclude-first-parent-only --reverse --date-order "
-    "--author-date-order --topo-order --boundary --left-right --left-only --right-only --cherry-pick --cherry-mark --cherry "
-    "--full-history --dense --sparse --simplify-merges --simplify-by-decoration --show-pulls --ancestry-path --all-match --invert-grep "
-    "-i --regexp-ignore-case -E --extended-regexp -F --fixed-strings -P --perl-regexp --basic-regexp --remove-empty --do-walk "
-    "--full-diff --parents --children --abbrev-commit --no-abbrev-commit --no-abbrev --oneline --relative-date --graph --no-graph "
-    "--ignore-missing --no-notes --no-decorate --no-expand-tabs",
+    "--all --merges --no-merges --no-min-parents --no-max-parents --first-parent --exclude-first-parent-only "
+    "--reverse --date-order --author-date-order --topo-order --boundary --left-right --left-only --right-only "
+    "--cherry-pick --cherry-mark --cherry --full-history --dense --sparse --simplify-merges --simplify-by-decoration "
+    "--show-pulls --ancestry-path --all-match --invert-grep -i --regexp-ignore-case -E --extended-regexp -F "
+    "--fixed-strings -P --perl-regexp --basic-regexp --remove-empty --do-walk --full-diff --parents --children "
+    "--abbrev-commit --no-abbrev-commit --no-abbrev --oneline --relative-date --graph --no-graph --ignore-missing "
+    "--no-notes --no-decorate --no-expand-tabs",
     {
         "-n --max-count --skip --min-parents --max-parents": number,
         "--since --after --until --before --since-as-filter --author --committer --grep --glob --exclude": text,
@@ -65,12 +67,13 @@ _LIMITS = table(
     glued=True,
 )
 _DIFFS = table(
-    "-p -u --patch -s --no-patch --raw --patch-with-raw --patch-with-stat --minimal --patience --histogram --numstat --shortstat --summary "
-    "--compact-summary -z --name-only --name-status --no-color --no-renames --rename-empty --no-rename-empty --check --full-index "
-    "--binary -R -a --text --ignore-cr-at-eol --ignore-space-at-eol -b --ignore-space-change -w --ignore-all-space --ignore-blank-lines "
-    "-W --function-context --no-function-context --exit-code --quiet --no-prefix --pickaxe-all --pickaxe-regex --find-copies-harder "
-    "--cumulative -m -c --cc -t --relative --no-relative --indent-heuristic --no-indent-heuristic -D --irreversible-delete "
-    "--no-ext-diff --no-textconv --no-diff-merges --no-color-moved",
+    "-p -u --patch -s --no-patch --raw --patch-with-raw --patch-with-stat --minimal --patience --histogram --numstat "
+    "--shortstat --summary --compact-summary -z --name-only --name-status --no-color --no-renames --rename-empty "
+    "--no-rename-empty --check --full-index --binary -R -a --text --ignore-cr-at-eol --ignore-space-at-eol -b "
+    "--ignore-space-change -w --ignore-all-space --ignore-blank-lines -W --function-context --no-function-context "
+    "--exit-code --quiet --no-prefix --pickaxe-all --pickaxe-regex --find-copies-harder --cumulative -m -c --cc -t "
+    "--relative --no-relative --indent-heuristic --no-indent-heuristic -D --irreversible-delete --no-ext-diff "
+    "--no-textconv --no-diff-merges --no-color-moved",
     {
         "-U --unified --inter-hunk-context": _CONTEXT,
         "--diff-algorithm": one_of("default", "myers", "minimal", "patience", "histogram"),
@@ -98,23 +101,25 @@ _DIFFS = table(
     glued=True,
 )
 _LOG = table(
-    "--follow --no-follow --source --log-size --mailmap --no-mailmap --use-mailmap --no-use-mailmap --no-show-signature",
+    "--follow --no-follow --source --log-size --mailmap --no-mailmap --use-mailmap --no-use-mailmap "
+    "--no-show-signature",
     {"--decorate-refs --decorate-refs-exclude": text, "-L": line_range},
     also=Table({**_LIMITS.options, **_DIFFS.options}, _LIMITS.refused, _LIMITS.digits, glued=True),
 )
 _BLAME = table(
-    "-b --root -c -l -t -f --show-name -n --show-number -s -e --show-email -w -p --porcelain --line-porcelain --incremental "
-    "--first-parent --no-progress --show-stats",
+    "-b --root -c -l -t -f --show-name -n --show-number -s -e --show-email -w -p --porcelain --line-porcelain "
+    "--incremental --first-parent --no-progress --show-stats",
     {"-L": _BLAMED, "--since --after": text, "--date": date, "--abbrev": _ABBREV, "--ignore-rev": revision},
     {"-M -C": _SCORE},
     refused={**_REFUSED, "-S --reverse": "it reads another file, or history backwards"},
     glued=True,
 )
 _GREP = table(
-    "-v --invert-match -i --ignore-case -w --word-regexp -a --text -I -E --extended-regexp -G --basic-regexp -F --fixed-strings "
-    "-P --perl-regexp -n --line-number -h -H --full-name -l --files-with-matches --name-only -L --files-without-match -z --null "
-    "-o --only-matching -c --count --no-color --break --heading -p --show-function -W --function-context -q --quiet --all-match "
-    "--and --or --not --cached --column -r --recursive --no-recursive --no-line-number --no-textconv",
+    "-v --invert-match -i --ignore-case -w --word-regexp -a --text -I -E --extended-regexp -G --basic-regexp -F "
+    "--fixed-strings -P --perl-regexp -n --line-number -h -H --full-name -l --files-with-matches --name-only -L "
+    "--files-without-match -z --null -o --only-matching -c --count --no-color --break --heading -p --show-function "
+    "-W --function-context -q --quiet --all-match --and --or --not --cached --column -r --recursive --no-recursive "
+    "--no-line-number --no-textconv",
     {
         "-e": text,
         "-A --after-context -B --before-context -C --context -m --max-count": number,
@@ -190,8 +195,8 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
     "grep": SubCommand(_GREP, "pattern", ("--no-textconv",)),
     "ls-files": SubCommand(
         table(
-            "-c --cached -d --deleted -m --modified -o --others -s --stage -z -t -v -u --unmerged --full-name --error-unmatch --eol "
-            "--deduplicate --exclude-standard",
+            "-c --cached -d --deleted -m --modified -o --others -s --stage -z -t -v -u --unmerged --full-name "
+            "--error-unmatch --eol --deduplicate --exclude-standard",
             {},
             {"--abbrev": _ABBREV},
             also=_BARE,
@@ -210,13 +215,12 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
     "cat-file": SubCommand(table("-p -t -s -e", refused={"--filters": _RUNS}, also=_BARE), "type and object"),
     "rev-parse": SubCommand(
         table(
-            "--verify -q --quiet --symbolic --symbolic-full-name --all --branches --tags --revs-only --no-revs --no-flags "
-            "--is-inside-work-tree --is-bare-repository --is-shallow-repository --show-prefix --show-object-format",
+            "--verify -q --quiet --symbolic --symbolic-full-name --all --branches --tags --revs-only --no-revs "
+            "--no-flags --is-inside-work-tree --is-bare-repository --is-shallow-repository --show-prefix "
+            "--show-object-format",
             {},
             {"--short": _ABBREV, "--abbrev-ref": one_of("strict", "loose")},
-            refused={
-                "--show-toplevel --show-cdup --git-dir --absolute-git-dir --git-common-dir --git-path": "paths are relative to memory's root"
-            },
+            refused={"--show-toplevel --show-cdup --git-dir --absolute-git-dir --git-common-dir --git-path": _ROOT},
             also=_BARE,
         ),
         "revisions and paths",
@@ -287,8 +291,9 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
 }
 """Every sub-command of the tool.
 
-Left out although they read: config, remote and var (they print the host's configuration), reflog and stash (a checkout has none),
-check-ignore, check-attr and verify-* (rules of the host, gpg), fsck and verify-pack (slow), archive and bundle (binary output),
-hash-object and merge-tree (they can write objects), diff-files and diff-index (they look at the index; diff and status do it better),
-range-diff, cherry, show-branch, interpret-trailers, fast-export (rarely asked, many options), ls-remote and the rest of the network.
+Left out although they read: config, remote and var (they print the host's configuration), reflog and stash (a
+checkout has none), check-ignore, check-attr and verify-* (rules of the host, gpg), fsck and verify-pack (slow),
+archive and bundle (binary output), hash-object and merge-tree (they can write objects), diff-files and diff-index
+(they look at the index; diff and status do it better), range-diff, cherry, show-branch, interpret-trailers,
+fast-export (rarely asked, many options), ls-remote and the rest of the network.
 """

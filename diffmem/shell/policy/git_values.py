@@ -7,19 +7,21 @@ from diffmem.shell.policy.values import widths
 from diffmem.shell.policy.verdict import BadValue, Place
 
 MAX_PADDING = 500
-_PRETTY_NAMES = frozenset("oneline short medium full fuller reference email mboxrd raw".split())
+_PRETTY_NAMES = frozenset(("oneline", "short", "medium", "full", "fuller", "reference", "email", "mboxrd", "raw"))
 _DATES = re.compile(
     r"(relative|local|iso|iso8601|iso-strict|iso8601-strict|rfc|rfc2822|short|raw|human|unix|default)(-local)?"
 )
-_ATOMS = frozenset(
-    "refname objecttype objectsize objectname deltabase upstream push HEAD symref tree parent numparent object type tag author authorname "
-    "authoremail authordate committer committername committeremail committerdate tagger taggername taggeremail taggerdate creator "
-    "creatordate subject body contents trailers align if then else end color version worktreepath flag".split()
-) - {"worktreepath"}
+_FIELDS = (
+    "refname objecttype objectsize objectname deltabase upstream push HEAD symref tree parent numparent object type "
+    "tag author authorname authoremail authordate committer committername committeremail committerdate tagger "
+    "taggername taggeremail taggerdate creator creatordate subject body contents trailers align if then else end color "
+    "version"
+)
+_ATOMS = frozenset(_FIELDS.split())
 
 
 def pretty(value: str, _place: Place) -> None:
-    """A format of `git log`: no signature checks (%G runs gpg), no %(describe), no padding over 500 (CVE-2022-41903)."""
+    """A format of `git log` without signatures (%G runs gpg), %(describe) and padding over 500 (CVE-2022-41903)."""
     if value in _PRETTY_NAMES or not value:
         return
     text = re.sub(r"\At?format:", "", value)

@@ -1,7 +1,7 @@
 """Reading options as getopt_long does, but for an exact table: no abbreviations, nothing that is not in the table.
 
-What comes back is normalised: each option is a word of its own, with its argument attached in one fixed way, so that the
-program cannot read the line differently from the policy. The order of options and the order of operands are kept.
+What comes back is normalised: each option is a word of its own, with its argument attached in one fixed way, so that
+the program cannot read the line differently from the policy. The order of options and the order of operands are kept.
 """
 
 import difflib
@@ -29,8 +29,8 @@ class Option:
 class Table:
     """The options of one command.
 
-    `digits` names the option that `-5` stands for; `refused` has the reasons for what people try. With `glued`, the argument of a
-    short option is attached and never empty (git); otherwise it is a word of its own (getopt).
+    `digits` names the option that `-5` stands for; `refused` has the reasons for what people try. With `glued`, the
+    argument of a short option is attached and never empty (git); otherwise it is a word of its own (getopt).
     """
 
     options: Mapping[str, Option]
@@ -41,7 +41,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """Options in order as (spelling, argument), operands in order, and how many operands stood before `--` (None: no `--`)."""
+    """Options in order as (spelling, argument), and operands in order.
+
+    `before_dashes` is how many operands stood before `--`; None where there was none.
+    """
 
     options: tuple[tuple[str, str | None], ...]
     operands: tuple[str, ...]

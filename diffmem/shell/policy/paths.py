@@ -1,6 +1,7 @@
 """The one check every path goes through, wherever it stands: operand, argument of an option, part of a revision.
 
-*Covered*: absolute paths outside the tree, `..` that leaves it, symbolic links that lead out of it, git's own directory, NUL.
+*Covered*: absolute paths outside the tree, `..` that leaves it, symbolic links that lead out of it, git's own
+directory, NUL.
 *Not covered*: a link that is made after the check. The tree is read-only to the tool and its checkout holds no links.
 """
 
@@ -48,7 +49,7 @@ def exists(path: str, place: Place) -> bool:
 
 
 def is_git_name(name: str) -> bool:
-    """Whether a file system could take `name` for `.git` (letter case, trailing dots and blanks, the NTFS short name)."""
+    """Whether some file system takes `name` for `.git`: in other letters, with dots after it, the NTFS one."""
     plain = name.casefold().rstrip(". ")
     return plain in (".git", "git~1")
 

@@ -1,6 +1,7 @@
 """The programs whose command line is options and then operands, each with its exact table.
 
-Option names are those of GNU coreutils 9, grep 3, util-linux and file 5. What is not written here does not exist for the tool.
+Option names are those of GNU coreutils 9, grep 3, util-linux and file 5. What is not written here does not exist for
+the tool.
 """
 
 from collections.abc import Mapping
@@ -44,10 +45,11 @@ class Program:
 
 _GREP = Program(
     table(
-        "-i --ignore-case --no-ignore-case -y -v --invert-match -w --word-regexp -x --line-regexp -c --count -l --files-with-matches "
-        "-L --files-without-match -n --line-number -o --only-matching -q --quiet --silent -s --no-messages -H --with-filename "
-        "-h --no-filename -b --byte-offset -a --text -I -z --null-data -Z --null -T --initial-tab -E --extended-regexp "
-        "-F --fixed-strings -G --basic-regexp -P --perl-regexp -r --recursive --line-buffered -U --binary",
+        "-i --ignore-case --no-ignore-case -y -v --invert-match -w --word-regexp -x --line-regexp -c --count -l "
+        "--files-with-matches -L --files-without-match -n --line-number -o --only-matching -q --quiet --silent -s "
+        "--no-messages -H --with-filename -h --no-filename -b --byte-offset -a --text -I -z --null-data -Z --null -T "
+        "--initial-tab -E --extended-regexp -F --fixed-strings -G --basic-regexp -P --perl-regexp -r --recursive "
+        "--line-buffered -U --binary",
         {
             "-e --regexp": text,
             "-f --file": paths.check,
@@ -139,10 +141,10 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "diff": Program(
         table(
-            "-u -c -q --brief -s --report-identical-files -y --side-by-side -r --recursive -N --new-file -a --text -i --ignore-case "
-            "-w --ignore-all-space -b --ignore-space-change -B --ignore-blank-lines -E --ignore-tab-expansion -d --minimal "
-            "-p --show-c-function -t --expand-tabs -T --initial-tab --suppress-common-lines --left-column --strip-trailing-cr "
-            "-e --ed -n --rcs --normal",
+            "-u -c -q --brief -s --report-identical-files -y --side-by-side -r --recursive -N --new-file -a --text "
+            "-i --ignore-case -w --ignore-all-space -b --ignore-space-change -B --ignore-blank-lines -E "
+            "--ignore-tab-expansion -d --minimal -p --show-c-function -t --expand-tabs -T --initial-tab "
+            "--suppress-common-lines --left-column --strip-trailing-cr -e --ed -n --rcs --normal",
             {
                 "-U -C": number,
                 "-W --width": small,
@@ -164,8 +166,8 @@ PROGRAMS: Mapping[str, Program] = {
             {
                 "-s --separator -o --output-separator": character,
                 "-c --output-width -l --table-columns-limit": small,
-                "-N --table-columns -R --table-right -H --table-hide -W --table-wrap -T --table-truncate -E --table-noextreme "
-                "-O --table-order": text,
+                "-N --table-columns -R --table-right -H --table-hide -W --table-wrap -T --table-truncate -E "
+                "--table-noextreme -O --table-order": text,
             },
         )
     ),
@@ -186,10 +188,10 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "ls": Program(
         table(
-            "-a --all -A --almost-all -b --escape -B --ignore-backups -c -C -d --directory -f -F -g -G --no-group -h --human-readable "
-            "-i --inode -k --kibibytes -l -m -n --numeric-uid-gid -N --literal -o -p -q --hide-control-chars -Q --quote-name "
-            "-r --reverse -R --recursive -s --size -S -t -u -U -v -x -X -1 --author --file-type --full-time --group-directories-first "
-            "--show-control-chars --si",
+            "-a --all -A --almost-all -b --escape -B --ignore-backups -c -C -d --directory -f -F -g -G --no-group -h "
+            "--human-readable -i --inode -k --kibibytes -l -m -n --numeric-uid-gid -N --literal -o -p -q "
+            "--hide-control-chars -Q --quote-name -r --reverse -R --recursive -s --size -S -t -u -U -v -x -X -1 "
+            "--author --file-type --full-time --group-directories-first --show-control-chars --si",
             {
                 "-I --ignore --hide": text,
                 "-w --width -T --tabsize": small,
@@ -217,8 +219,8 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "du": Program(
         table(
-            "-a --all -b --bytes -c --total -h --human-readable -k -m -s --summarize -S --separate-dirs --apparent-size -0 --null --si "
-            "-x --one-file-system -P --no-dereference -l --count-links --inodes",
+            "-a --all -b --bytes -c --total -h --human-readable -k -m -s --summarize -S --separate-dirs "
+            "--apparent-size -0 --null --si -x --one-file-system -P --no-dereference -l --count-links --inodes",
             {"-d --max-depth": number, "--exclude": text, "-t --threshold": signed},
             refused={
                 "-L --dereference -D -H --dereference-args": _FOLLOWS,
@@ -241,8 +243,8 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "file": Program(
         table(
-            "-b --brief -i --mime --mime-type --mime-encoding -k --keep-going -N --no-pad -n --no-buffer -r --raw -0 --print0 "
-            "-h --no-dereference",
+            "-b --brief -i --mime --mime-type --mime-encoding -k --keep-going -N --no-pad -n --no-buffer -r --raw -0 "
+            "--print0 -h --no-dereference",
             {"-F --separator": character},
             refused={
                 "-L --dereference": _FOLLOWS,
@@ -256,9 +258,9 @@ PROGRAMS: Mapping[str, Program] = {
     ),
     "sort": Program(
         table(
-            "-b --ignore-leading-blanks -d --dictionary-order -f --ignore-case -g --general-numeric-sort -i --ignore-nonprinting "
-            "-M --month-sort -h --human-numeric-sort -n --numeric-sort -R --random-sort -r --reverse -V --version-sort -c -C -m --merge "
-            "-s --stable -u --unique -z --zero-terminated",
+            "-b --ignore-leading-blanks -d --dictionary-order -f --ignore-case -g --general-numeric-sort -i "
+            "--ignore-nonprinting -M --month-sort -h --human-numeric-sort -n --numeric-sort -R --random-sort -r "
+            "--reverse -V --version-sort -c -C -m --merge -s --stable -u --unique -z --zero-terminated",
             {
                 "-k --key": matching(
                     r"[0-9]{1,6}(\.[0-9]{1,6})?[bdfgiMhnRrV]*(,[0-9]{1,6}(\.[0-9]{1,6})?[bdfgiMhnRrV]*)?",

@@ -3,7 +3,8 @@
 `--sandbox` is forced as well; the promise holds without it. What this reader does not understand is refused: it accepts
 the part of the language on which all versions of GNU sed agree.
 
-*Covered*: `r R w W e F` as commands, `w` and `e` as flags of `s`, in every `-e`, behind addresses, in blocks, after labels.
+*Covered*: `r R w W e F` as commands, `w` and `e` as flags of `s`, in every `-e`, behind addresses, in blocks, after
+labels.
 """
 
 import re

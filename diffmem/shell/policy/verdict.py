@@ -19,8 +19,9 @@ class Place:
 class Admitted:
     """A command that may run, exactly as `argv` says.
 
-    `argv[0]` is a name of `binaries.NAMES` for the kinds "program" and "git", which is looked up with `binaries.find`; "builtin" is done
-    by the interpreter. Forced options are in place; for git, the caller puts the global flags between `git` and the rest.
+    `argv[0]` is a name of `binaries.NAMES` for the kinds "program" and "git", which is looked up with
+    `binaries.find`; "builtin" is done by the interpreter. Forced options are in place; for git, the caller puts the
+    global flags between `git` and the rest.
     """
 
     argv: tuple[str, ...]
@@ -28,7 +29,7 @@ class Admitted:
 
 
 class Refused(Exception):
-    """A command that may not run. `message` names what is wrong and what to type in its place; `command` is its first word."""
+    """A command that may not run; `message` says what is wrong and what to type instead, `command` the first word."""
 
     def __init__(self, message: str, command: str = "") -> None:
         super().__init__(message)

@@ -28,7 +28,7 @@ _TABLE = table(
 
 
 def check(words: tuple[str, ...], place: Place) -> Admitted:
-    """`xargs OPTIONS -- COMMAND...`, every option in its short or long form as typed and its argument a word of its own or after `=`.
+    """`xargs OPTIONS -- COMMAND...`; the argument of a short option is the next word, that of a long one follows `=`.
 
     Raises:
         Refused: an option outside the table.

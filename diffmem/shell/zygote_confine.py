@@ -1,0 +1,140 @@
+"""What a worker does to itself before it reads a request: limits, another user, Landlock or the jail, seccomp.
+
+Each layer can be left out (`Plan`), so that each can be tested alone. The order matters: what needs privileges comes
+first, seccomp comes last. A layer of the plan that cannot be put on ends the worker; nothing runs with less than was
+promised.
+
+*Covered*: see `landlock`, `jail` and `seccomp`; memory, CPU seconds, file size, open files, processes, core files;
+privileges through execve; being traced. *Not covered*: the CPU time of a whole call, which the deadline of the server
+bounds.
+"""
+
+import os
+import resource
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from diffmem.shell import jail, landlock, linux, seccomp
+from diffmem.shell.policy import binaries
+
+WORKER_UID = 60_999
+"""No account has it: it is above the logins (login.defs(5)) and outside the ranges of systemd (its UIDS-GIDS page)."""
+
+MEMORY_BYTES = 256 * 1024 * 1024
+ADDRESS_SPACE_BYTES = 1024 * 1024 * 1024
+CPU_SECONDS = 5
+OPEN_FILES = 64
+PROCESSES = 512
+
+_LIBRARIES = (
+    "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32",
+    "/usr/share/misc", "/usr/share/file",
+)  # fmt: skip
+_LOCAL = ("/usr/local/lib",)
+"""Only where a program comes from /usr/local."""
+_LOADERS = (
+    "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1",
+    "/lib/ld-musl-aarch64.so.1",
+)  # fmt: skip
+_NULL = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The layers a worker puts on."""
+
+    landlock: bool
+    jail: bool
+    seccomp: bool
+    rlimits: bool
+    other_uid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What is the same for every call: descriptors with their rights for Landlock, paths for the jail, the filter."""
+
+    version: int
+    rules: tuple[tuple[int, int], ...]
+    shown: tuple[str, ...]
+    filter: bytes
+
+
+def prepare() -> Fixed:
+    """Find the programs and libraries, and open each for Landlock's rules."""
+    programs = [path for name in binaries.NAMES if (path := binaries.find(name))]
+    libraries = [path for path in (*_LIBRARIES, *_LOCAL * _any_local(programs)) if Path(path).is_dir()]
+    loaders = [path for path in _LOADERS if Path(path).exists()]
+    rights = {
+        **dict.fromkeys(map(os.path.realpath, libraries), landlock.READ_FILE | landlock.READ_DIR),
+        **dict.fromkeys(map(os.path.realpath, (*programs, *loaders)), landlock.READ_FILE | landlock.EXECUTE),
+        _NULL: landlock.READ_FILE | landlock.WRITE_FILE,
+    }
+    version = landlock.abi()
+    rules = tuple((_handle(path), right) for path, right in rights.items()) if version else ()
+    return Fixed(version, rules, (*programs, *libraries, *loaders), seccomp.compiled() if seccomp.supported() else b"")
+
+
+def confine(plan: Plan, fixed: Fixed, tree: str, git_dir: str, objects: str) -> None:
+    """Put on every layer of `plan`, and stand in `tree`.
+
+    Raises:
+        OSError: a layer could not be put on.
+    """
+    beneath = (tree, git_dir, objects)
+    handles = [(_handle(path), landlock.READ_FILE | landlock.READ_DIR) for path in beneath if plan.landlock]
+    if plan.jail:
+        jail.enter((*fixed.shown, *beneath), (_NULL,))
+    os.chdir(tree)
+    if plan.rlimits:
+        limit()
+    if plan.other_uid:
+        _become_other_user()
+    if os.getuid() == 0 or plan.jail:
+        linux.drop_capabilities()
+    if os.uname().sysname == "Linux":
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+    if plan.landlock:
+        landlock.restrict((*fixed.rules, *handles), fixed.version)
+    if plan.seccomp:
+        seccomp.restrict(fixed.filter)
+
+
+def limit() -> None:
+    """Set the limits of this process and of everything it starts, none above what holds already."""
+    for kind, value in (
+        (resource.RLIMIT_DATA, MEMORY_BYTES),
+        (resource.RLIMIT_AS, ADDRESS_SPACE_BYTES),
+        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def reachable_by_others(*paths: str) -> bool:
+    """Whether another user may read these directories: each and all above it are open to others."""
+    real = [Path(path).resolve() for path in paths]
+    above = {folder for path in real for folder in (path, *path.parents)}
+    return all(path.stat().st_mode & 0o004 for path in real) and all(folder.stat().st_mode & 0o001 for folder in above)
+
+
+def _handle(path: str) -> int:
+    return os.open(path, os.O_PATH | os.O_CLOEXEC)
+
+
+def _become_other_user() -> None:
+    os.setgroups([])
+    os.setresgid(WORKER_UID, WORKER_UID, WORKER_UID)
+    os.setresuid(WORKER_UID, WORKER_UID, WORKER_UID)
+
+
+def _any_local(programs: list[str]) -> bool:
+    return any(path.startswith("/usr/local/") for path in programs)
