@@ -14,7 +14,7 @@ from diffmem.limits import Deadline
 class Call:
     """One request as the API sees it: no HTTP, no Flask. `deadline` is the platform's; a body's budget is shorter.
 
-    `headers` have lower-case names.
+    `headers` have lower-case names. `url` is the whole address as the caller wrote it, `query` its query string.
     """
 
     request_id: str
@@ -23,6 +23,8 @@ class Call:
     caller: str = "anonymous"
     may_write: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
+    url: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)

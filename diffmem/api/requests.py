@@ -160,6 +160,59 @@ class RunBody(Body):
     as_of: Moment | None = None
 
 
+class _Query(BaseModel):
+    """A query string: text that is converted, no unknown parameters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+RepositoryPath = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
+Revision = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+
+
+class FilesQuery(_Query):
+    """GET files: the manifest now, or as it was recorded at `as_of`."""
+
+    as_of: Moment | None = None
+
+
+class FileQuery(_Query):
+    """GET files/{path}: `at` is a revision or a time."""
+
+    at: Revision | None = None
+
+
+class LogQuery(_Query):
+    """GET log: `since` and `until` bound the time of recording, both included."""
+
+    path: RepositoryPath | None = None
+    limit: Annotated[int, Field(ge=1, le=1000)] = 50
+    since: Moment | None = None
+    until: Moment | None = None
+    as_of: Moment | None = None
+
+
+class DiffQuery(_Query):
+    """GET diff: `from` and `to` are revisions or times."""
+
+    from_: Revision | None = Field(default=None, alias="from")
+    to: Revision | None = None
+    path: RepositoryPath | None = None
+    as_of: Moment | None = None
+
+
+class BlameQuery(_Query):
+    """GET blame/{path}."""
+
+    as_of: Moment | None = None
+
+
+class RevertBody(Body):
+    """POST revert: the commit to undo, by a revision."""
+
+    commit: Revision
+
+
 def first_problem(error_list: list[Mapping[str, Any]]) -> str:
     """One line that names the field and the value of the first of pydantic's errors."""
     first = error_list[0]

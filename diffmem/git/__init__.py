@@ -7,5 +7,6 @@ says which paths a memory may hold. The tool's own git commands (`diffmem.shell`
 
 from diffmem.git.environment import FLAGS, Checkout, environment
 from diffmem.git.history import Commit
+from diffmem.git.inspection import BlamedLine
 
-__all__ = ["FLAGS", "Checkout", "Commit", "environment"]
+__all__ = ["FLAGS", "BlamedLine", "Checkout", "Commit", "environment"]

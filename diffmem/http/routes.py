@@ -1,17 +1,50 @@
 """The contract's table of routes, row by row."""
 
+from diffmem.api.application import Application
+from diffmem.api.call import Answer, Call
 from diffmem.api.context import ContextAnswer, post_context
+from diffmem.api.files import Files, Written, get_file, get_files, post_revert, put_file
 from diffmem.api.health import Health, get_health
-from diffmem.api.requests import ContextBody, DistillBody, MessagesBody, RunBody, SessionBody, UserBody
+from diffmem.api.history import Blame, Log, get_blame, get_diff, get_log
+from diffmem.api.requests import (
+    BlameQuery,
+    ContextBody,
+    DiffQuery,
+    DistillBody,
+    FileQuery,
+    FilesQuery,
+    LogQuery,
+    MessagesBody,
+    RevertBody,
+    RunBody,
+    SessionBody,
+    UserBody,
+)
 from diffmem.api.run import RunAnswer, post_run
 from diffmem.api.sessions import post_distill, post_messages, post_sessions
 from diffmem.api.users import Receipt, UserSummary, delete_user, get_user, put_user
+from diffmem.http import docs, openapi
 from diffmem.http.routing import Route
+from diffmem.limits import Limits
 from diffmem.writer import Appended, Distilled, Remembered
 
 _USER = "/v1/users/{user}"
+_MAX_FILE_BYTES = Limits().max_file_bytes
+
+
+def get_openapi(app: Application, call: Call) -> Answer:
+    """The machine-readable contract."""
+    return Answer(200, openapi.document(ROUTES))
+
+
+def get_docs(app: Application, call: Call) -> Answer:
+    """A page for people, which needs no other host."""
+    return Answer(200, docs.page(openapi.document(ROUTES)), "text/html; charset=utf-8")
+
 
 ROUTES: tuple[Route, ...] = (
+    Route("GET", "/openapi.json", get_openapi, "public", "The machine-readable contract"),
+    Route("GET", "/docs", get_docs, "public", "A page for it", answer_type="text/html"),
     Route("GET", "/health", get_health, "public", "Whether this process can serve, and with what", answer=Health),
     Route(
         "PUT",
@@ -55,6 +88,55 @@ ROUTES: tuple[Route, ...] = (
         body=DistillBody,
         body_optional=True,
         answer=Distilled,
+    ),
+    Route("GET", f"{_USER}/files", get_files, "read", "The entity manifest as rows", query=FilesQuery, answer=Files),
+    Route(
+        "GET",
+        f"{_USER}/files/{{path*}}",
+        get_file,
+        "read",
+        "One file",
+        query=FileQuery,
+        answer_type="text/markdown",
+    ),
+    Route(
+        "PUT",
+        f"{_USER}/files/{{path*}}",
+        put_file,
+        "write",
+        "A person's own edit of a file",
+        max_raw_bytes=_MAX_FILE_BYTES,
+        body_type="text/markdown",
+        answer=Written,
+        statuses=(200, 201),
+    ),
+    Route("GET", f"{_USER}/log", get_log, "read", "Commits, newest first", query=LogQuery, answer=Log),
+    Route(
+        "GET",
+        f"{_USER}/diff",
+        get_diff,
+        "read",
+        "How memory differs between two commits or times",
+        query=DiffQuery,
+        answer_type="text/x-diff",
+    ),
+    Route(
+        "GET",
+        f"{_USER}/blame/{{path*}}",
+        get_blame,
+        "read",
+        "Which session each line came from",
+        query=BlameQuery,
+        answer=Blame,
+    ),
+    Route(
+        "POST",
+        f"{_USER}/revert",
+        post_revert,
+        "write",
+        "Undo one commit by a new one",
+        body=RevertBody,
+        answer=Written,
     ),
     Route(
         "POST",

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import TypeVar
 
 from diffmem.errors import GitError, UnknownCommit, UnknownPath
-from diffmem.git import history, objects
+from diffmem.git import history, inspection, objects
 from diffmem.git.environment import Checkout
 from diffmem.git.history import Commit
+from diffmem.git.inspection import BlamedLine
 from diffmem.git.paths import unsafe_reason
 from diffmem.limits import Deadline
 from diffmem.repository.hydrate import History, Hydrated
@@ -155,6 +156,19 @@ class Snapshot:
             )
         )
 
+    def commit(self, rev: str) -> Commit:
+        """The commit that `rev` names.
+
+        Raises:
+            UnknownCommit: there is none.
+        """
+        sha = self.resolve(rev)
+        return self._ask(lambda: history.log(self._bare, sha, self._deadline, max_count=1))[0]
+
+    def merge(self, *, base: Content, ours: Content, theirs: Content) -> tuple[Content, bool]:
+        """`ours` with what changed from `base` to `theirs`, and whether lines conflict, then between git's marks."""
+        return inspection.merge(self._bare, base, ours, theirs, self._deadline)
+
     def read_at(self, rev: str, path: str) -> Content:
         """The content of a file at another revision.
 
@@ -169,6 +183,25 @@ class Snapshot:
             if found and found[1] == "blob":
                 return found[2]
         raise UnknownPath(f"no file {path!r} at {sha[:12]}")
+
+    def diff(self, old: str, new: str, *, paths: Sequence[str] = ()) -> Content:
+        """A unified diff between two revisions, of all files or of `paths` (files or folders).
+
+        Raises:
+            UnknownCommit: one of the revisions names none.
+        """
+        shas = self.resolve(old), self.resolve(new)
+        return self._ask(lambda: inspection.diff(self._bare, *shas, self._deadline, paths=paths))
+
+    def blame(self, path: str) -> tuple[BlamedLine, ...]:
+        """Every line of a file, with the commit that last wrote it.
+
+        Raises:
+            UnknownPath: there is no such file.
+        """
+        if path not in self._listing():
+            raise UnknownPath(f"no file {path!r} at {self.head[:12]}")
+        return self._ask(lambda: inspection.blame(self._bare, self.head, path, self._deadline))
 
     def resolve(self, rev: str) -> str:
         """The sha of the commit that `rev` names: a sha or its first digits, HEAD or main, each with any `~n` and `^n`.
