@@ -8,7 +8,6 @@ Another instance may have distilled or replaced the session meanwhile: then noth
 """
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from diffmem.agent import Outcome, Task, investigate
 from diffmem.errors import Conflict, DeadlineExceeded, StorageError, UnknownPath
@@ -16,15 +15,13 @@ from diffmem.limits import Deadline
 from diffmem.memory import Session, find_session, parse_head, parse_session, stem_of
 from diffmem.model import ChatModel, Usage
 from diffmem.repository import Change, FileChange, Repositories, Snapshot
+from diffmem.shell import Tool
 from diffmem.writer.apply import apply_edits
 from diffmem.writer.edits import EditPlan, Problem
 from diffmem.writer.files import settings_of, trailers, with_state, workspace_of
 from diffmem.writer.outcome import StorageUse
 from diffmem.writer.quotes import Source
 from diffmem.writer.task import repair_task, writing_task
-
-if TYPE_CHECKING:
-    from diffmem.shell import Tool
 
 _MAX_TURNS = 2
 _PROBED_COMMITS = 40
@@ -51,7 +48,7 @@ class Distillation:
 
 
 def distil_session(
-    repositories: Repositories, tool: "Tool | None", model: ChatModel, user: str, path: str, deadline: Deadline
+    repositories: Repositories, tool: Tool | None, model: ChatModel, user: str, path: str, deadline: Deadline
 ) -> Distillation:
     """Distil the archived session at `path`; whatever goes wrong leaves it pending, and is told in `warnings`."""
     try:
@@ -67,7 +64,7 @@ class _Distiller:
     def __init__(
         self,
         repositories: Repositories,
-        tool: "Tool | None",
+        tool: Tool | None,
         model: ChatModel,
         snapshot: Snapshot,
         path: str,

@@ -1,21 +1,18 @@
 """A session into memory: archived and durable first, then distilled, then what earlier writes left pending."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from diffmem.errors import Conflict, DeadlineExceeded, StorageError
 from diffmem.limits import Deadline
 from diffmem.memory import Session, stem, stem_of
 from diffmem.model import ChatModel
 from diffmem.repository import FileChange, Repositories
+from diffmem.shell import Tool
 from diffmem.writer.archive import Archived, archive
 from diffmem.writer.busy import Busy
 from diffmem.writer.distilling import Distillation, distil_session
 from diffmem.writer.outcome import Mode, Remembered
 from diffmem.writer.pending import recent_sessions, sessions_in
-
-if TYPE_CHECKING:
-    from diffmem.shell import Tool
 
 _MAX_OTHERS = 2
 _MIN_SECONDS_FOR_OTHERS = 2.0
@@ -23,7 +20,7 @@ _MIN_SECONDS_FOR_OTHERS = 2.0
 
 def remember(
     repositories: Repositories,
-    tool: "Tool | None",
+    tool: Tool | None,
     model: ChatModel | None,
     user: str,
     session: Session,
@@ -84,7 +81,7 @@ def _with(done: Remembered, found: Distillation) -> Remembered:
 
 
 def _with_others(
-    done: Remembered, repositories: Repositories, tool: "Tool | None", model: ChatModel, deadline: Deadline, busy: Busy
+    done: Remembered, repositories: Repositories, tool: Tool | None, model: ChatModel, deadline: Deadline, busy: Busy
 ) -> Remembered:
     for path in _others(repositories, done.user, deadline):
         if deadline.remaining() < _MIN_SECONDS_FOR_OTHERS:

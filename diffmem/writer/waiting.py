@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from diffmem.errors import UnknownPath
 from diffmem.limits import Deadline
@@ -11,21 +10,19 @@ from diffmem.memory import Session, find_session, stem
 from diffmem.memory.messages import State
 from diffmem.model import ChatModel
 from diffmem.repository import Change, Repositories, Snapshot
+from diffmem.shell import Tool
 from diffmem.writer.busy import Busy
 from diffmem.writer.distilling import distil_session
 from diffmem.writer.files import trailers, with_state
 from diffmem.writer.outcome import Distilled, StorageUse
 from diffmem.writer.pending import last_message_at, sessions_in
 
-if TYPE_CHECKING:
-    from diffmem.shell import Tool
-
 _MIN_SECONDS = 1.0
 
 
 def distill(
     repositories: Repositories,
-    tool: "Tool | None",
+    tool: Tool | None,
     model: ChatModel | None,
     user: str,
     deadline: Deadline,

@@ -1,7 +1,7 @@
 """One user's memory on a bucket on disk, and the writer over it, for tests of the writer."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from diffmem.limits import Deadline
 from diffmem.memory import Message, Session, new_session
 from diffmem.model import ChatModel
 from diffmem.repository import Change, Repositories
+from diffmem.shell import Tool
 from diffmem.storage import LocalBucket
 from diffmem.writer import Appended, Busy, Distilled, Mode, Remembered, append_messages, distill, remember
 
@@ -60,14 +61,12 @@ class World:
     folder: Path
     cache: str = "cache"
     busy: Busy | None = None
-    tool: Any = None
+    tool: Tool | None = None
+    repositories: Repositories = field(init=False)
 
-    @property
-    def repositories(self) -> Repositories:
-        """The repositories of this instance: nothing is shared with another but the bucket."""
-        return Repositories(
-            LocalBucket(self.folder / "bucket"), self.folder / self.cache, cache_max_bytes=1 << 30, id_secret=None
-        )
+    def __post_init__(self) -> None:
+        bucket = LocalBucket(self.folder / "bucket")
+        self.repositories = Repositories(bucket, self.folder / self.cache, cache_max_bytes=1 << 30, id_secret=None)
 
     def remember(
         self,
