@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from diffmem.context.budget import Claims, choose
 from diffmem.context.page import Piece, pieces, render
 from diffmem.context.selection import Claim, Costs
+from diffmem.limits import Deadline
 from diffmem.memory import CONTEXT_FRAME_CLOSE, CONTEXT_FRAME_OPEN
 
 _ROUNDS = 6
@@ -28,8 +29,8 @@ class Fitted:
     complete: bool
 
 
-def fit(claims: Claims, max_tokens: int, count: Callable[[str], int]) -> Fitted:
-    """The fullest context within `max_tokens`, as `count` counts them, of a few that are made."""
+def fit(claims: Claims, max_tokens: int, count: Callable[[str], int], deadline: Deadline) -> Fitted:
+    """The fullest context within `max_tokens`, as `count` counts them, of a few; the first where time is over."""
     costs = Costs(count)
     room = max_tokens - count(f"{CONTEXT_FRAME_OPEN}\n") - count(CONTEXT_FRAME_CLOSE)
     best = Fitted("", 0, (), claims.must, complete=False)
@@ -38,9 +39,10 @@ def fit(claims: Claims, max_tokens: int, count: Callable[[str], int]) -> Fitted:
         tried.add(room)
         made = _made(claims, room, max_tokens, costs)
         spare = max_tokens - made.tokens
-        if spare >= 0 and made.tokens > best.tokens:
-            best = made
-        if spare >= 0 and (made.complete or spare < max(_SPARE, max_tokens // _SPARE_SHARE)):
+        fuller = spare >= 0 and made.tokens > best.tokens
+        best = made if fuller else best
+        enough = made.complete or spare < max(_SPARE, max_tokens // _SPARE_SHARE) or deadline.expired
+        if spare >= 0 and (not fuller or enough):
             break
         room = room + spare if spare >= 0 or len(tried) < _ROUNDS else room // 2
     return best

@@ -28,17 +28,16 @@ _MONTHS = "January February March April May June July August September October N
 _COMMAND_CHARS = 60
 
 _BREAK = re.compile(r"([\r\v\f\x1c-\x1e\x85\u2028\u2029])")
-# Anything else is none of our forms, and is most of what there is.
-_SUSPECT = re.compile(
-    r"memory|[\r\v\f\x1c-\x1e\x85\u2028\u2029]|(?:[:：﹕︓]|more\W+lines?)\W*$",
-    re.IGNORECASE,
-)
-_FRAME = re.compile(r"([<＜﹤‹]|&lt;|&#60;)(?=[\W_]*memory)", re.IGNORECASE)
+# What is none of these has none of our forms, and is most of what there is. Every pattern here takes linear time.
+_SUSPECT = re.compile(r"memory|[\r\v\f\x1c-\x1e\x85\u2028\u2029]|more\W+lines?\W*\Z", re.IGNORECASE)
+_END = re.compile(r"\w(\W*)\Z")
+_COLONS = re.compile(r"[:：﹕︓]")
+_FRAME = re.compile(r"([<＜﹤‹]|&lt;|&#60;)(?=[\W_]{0,16}memory)", re.IGNORECASE)
 _HEADING = re.compile(
     rf"\d{{1,2}} (?:{'|'.join(_MONTHS)})(?: \d{{1,4}})?:"
-    r"|(?:diff |log )?[^\n]*\.md(?: (?:at|since) [^\n]+)?:"
+    r"|(?:[^\s/]*/[^\n]*|\S+)\.md(?: at [^\n]+)?:"
     r"|(?:file|diff|log) [^\n]*[/.][^\n]*:"
-    r"|log:"
+    r"|log of everything:"
     r"|ran `[^\n]*`:"
     r"|(?:…|\.\.\.) \d+ more lines?",
     re.IGNORECASE,
@@ -57,9 +56,7 @@ def file(path: str) -> str:
 
 def shown(path: str, at: date) -> str:
     """The heading of a file as it was on a day: `profile.md at 8 May 2023:`."""
-    return _plain(
-        f"{path} at {day(at, with_year=True)}" if path.endswith(".md") else f"file {path} at {day(at, with_year=True)}"
-    )
+    return _plain(f"{file(path).removesuffix(':')} at {day(at, with_year=True)}")
 
 
 def diff(path: str, since: date | None) -> str:
@@ -69,7 +66,7 @@ def diff(path: str, since: date | None) -> str:
 
 def log(path: str | None) -> str:
     """The heading of a list of commits: `log profile.md:`."""
-    return _plain(f"log {path}:" if path else "log:")
+    return _plain(f"log {path}:" if path else "log of everything:")
 
 
 def ran(command: str) -> str:
@@ -85,7 +82,8 @@ def left_out(lines: int, source_day: date | None, *, must: bool) -> str:
 
 def neutral(line: str) -> str:
     """`line` of memory, with a backslash before whatever in it has a form that is ours."""
-    if _SUSPECT.search(line) is None:
+    end = _END.search(line)
+    if (end is None or _COLONS.search(end[1]) is None) and _SUSPECT.search(line) is None:
         return line
     parts = _BREAK.split(line)
     parts[::2] = [f"\\{part}" if _is_ours(part) else part for part in parts[::2]]
@@ -93,6 +91,7 @@ def neutral(line: str) -> str:
 
 
 def _is_ours(part: str) -> bool:
+    """Whether `part`, as a reader sees it, is a heading or a mark."""
     seen = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
     return _HEADING.fullmatch(" ".join(seen.split())) is not None
 

@@ -6,7 +6,6 @@ of a pointer; that is `diffmem.plan`. History is read through the snapshot, so t
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from diffmem.context import headings, sources
 from diffmem.context.history import History, diff_lines, heads_first
@@ -19,9 +18,7 @@ from diffmem.limits import Deadline
 from diffmem.memory import is_entity_path, parse_entity, parse_head, stem_of
 from diffmem.plan import Plan, Pointer, Rejected
 from diffmem.repository import Snapshot
-
-if TYPE_CHECKING:
-    from diffmem.shell import Tool
+from diffmem.shell import Tool
 
 PROFILE = "profile.md"
 
@@ -37,7 +34,7 @@ class Refused(Exception):
 class Places:
     """What pointers may point at. Each file, diff and command is looked up once, however often it is pointed at."""
 
-    def __init__(self, snapshot: Snapshot, tool: "Tool | None", deadline: Deadline) -> None:
+    def __init__(self, snapshot: Snapshot, tool: Tool | None, deadline: Deadline) -> None:
         self._snapshot = snapshot
         self._tool = tool
         self._deadline = deadline
@@ -59,7 +56,7 @@ class Places:
 
     def always_loaded(self, claims: Sequence[Claim]) -> Iterator[Claim]:
         """Claims for profile.md, and for the `always_load` sections of the entities that `claims` touch."""
-        if self._data.get(PROFILE):
+        if self._data.get(PROFILE, b"").strip():
             yield Claim(self._file(PROFILE), "must_include", "the profile is always loaded")
         for path in dict.fromkeys(claim.source.path for claim in claims):
             if path and is_entity_path(path) and b"always_load" in self._data.get(path, b""):
@@ -170,12 +167,13 @@ class Places:
         self._deadline.check("the commands of the plan")
         checkout = self._snapshot.checkout
         result = self._tool.run(command, checkout, self._deadline, raw=True, max_output_bytes=_OUTPUT_BYTES)
-        if result.refused:
-            raise Refused(result.output.strip()[:_REASON_CHARS] or "the tool refused the command")
         if not result.output.strip():
-            raise Refused(f"the command printed nothing (exit code {result.exit_code})")
-        content = sources.text_content(sources.split_lines(result.output))
-        return Source("command", None, headings.ran(command), lambda: content, split=False)
+            refusals = "; ".join(result.refusals)[:_REASON_CHARS]
+            raise Refused(refusals or f"the command printed nothing (exit code {result.exit_code})")
+        lines = sources.split_lines(result.output)
+        content = sources.text_content([*lines, headings.GAP] if result.truncated else lines)
+        head = self._history.log(None, 1)[0]
+        return Source("command", None, headings.ran(command), lambda: content, split=False, commit=head)
 
 
 def file_source(path: str, data: bytes) -> Source:

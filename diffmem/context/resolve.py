@@ -7,7 +7,6 @@ fitting     the last two again, until the text is full and within its budget
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from diffmem import tokens
 from diffmem.context.budget import Claims
@@ -21,15 +20,13 @@ from diffmem.git import Commit
 from diffmem.limits import Deadline
 from diffmem.plan import Plan, PointerType, Rejected
 from diffmem.repository import Snapshot
-
-if TYPE_CHECKING:
-    from diffmem.shell import Tool
+from diffmem.shell import Tool
 
 
 def resolve(
     plan: Plan,
     snapshot: Snapshot,
-    tool: "Tool | None",
+    tool: Tool | None,
     max_tokens: int,
     deadline: Deadline,
     *,
@@ -38,7 +35,8 @@ def resolve(
     """The context that `plan` points at, of at most `max_tokens` tokens as `count` counts them.
 
     The same plan, head and budget give the same context. What cannot be used of the plan is in `rejected`; what of
-    must_include found no room, in `warnings`. Only commands ask the deadline: everything else is local.
+    must_include found no room, in `warnings`. Time that is over is no error: commands are then rejected, and what the
+    snapshot no longer reads is missing.
     """
     try:
         places = Places(snapshot, tool, deadline)
@@ -50,7 +48,7 @@ def resolve(
         must=[claim for claim in wanted if claim.priority == "must_include"],
         rest=[claim for claim in wanted if claim.priority != "must_include"],
     )
-    fitted = fit(claims, max_tokens, count)
+    fitted = fit(claims, max_tokens, count, deadline)
     commits, warnings = _last_commits(snapshot, fitted.pieces)
     blocks = tuple(_block(piece, commits, count) for piece in fitted.pieces)
     warnings = (*_without_room(fitted.unserved, max_tokens), *warnings)

@@ -12,6 +12,8 @@ from diffmem.context import headings
 from diffmem.context.sources import Source
 from diffmem.plan import Priority
 
+STRIDE_CHARS = 2_000
+
 
 # Not slotted: what is wanted is found when it is first asked for, as a source's content is.
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,9 @@ class Costs:
     def line(self, text: str) -> int:
         """Tokens of `text` as a line."""
         if text not in self._known:
-            self._known[text] = self.count(f"{text}\n")
+            # A tokenizer may take quadratic time on one long run of a character.
+            strides = [text[at : at + STRIDE_CHARS] for at in range(0, len(text), STRIDE_CHARS)]
+            self._known[text] = sum(map(self.count, [*strides[:-1], f"{strides[-1]}\n"]))
         return self._known[text]
 
     def heading(self, source: Source) -> int:
@@ -69,7 +73,7 @@ _LEVELS: dict[Priority, int] = {"if_budget_allows": 1, "must_include": 2}
 MUST = _LEVELS["must_include"]
 
 _WORD_CHARS = 24
-_CHARS_A_TOKEN = 32  # more than any text but long runs of one character
+_MOST_CHARS_A_TOKEN = 128
 
 
 class Selection:
@@ -103,7 +107,9 @@ class Selection:
         for index in self.missing(claim):
             if total > limit:
                 break
-            total += self.costs.line(texts[index])
+            # A line too long for the limit need not be counted to be known as such.
+            long = len(texts[index]) > limit * _MOST_CHARS_A_TOKEN
+            total += limit + 1 if long else self.costs.line(texts[index])
         return total
 
     def take(self, claim: Claim, room: int, *, useful: int = 0, split: int | None = None) -> bool:
@@ -133,7 +139,9 @@ class Selection:
         return False
 
     def _chosen(self, source: Source) -> bytearray:
-        return self.levels.setdefault(source, bytearray(len(source.content.texts)))
+        if source not in self.levels:
+            self.levels[source] = bytearray(len(source.content.texts))
+        return self.levels[source]
 
     def _reopen(self, claim: Claim) -> bool:
         """Take back the mark of a cut and a shortened line, so that more can be chosen; whether there was a mark."""
@@ -152,6 +160,8 @@ class Selection:
         texts, chosen, level = claim.source.content.texts, self._chosen(claim.source), _LEVELS[claim.priority]
         picked = []
         for index in missing:
+            if len(texts[index]) > (most - self.spent) * _MOST_CHARS_A_TOKEN:
+                break
             cost = self.costs.line(texts[index]) + self._overhead(claim, index)
             if self.spent + cost > most:
                 break
@@ -174,26 +184,29 @@ class Selection:
 
     def _split(self, claim: Claim, missing: Sequence[int], most: int, least: int) -> list[tuple[int, int]]:
         """Choose the beginning of the first missing line, if that is at least `least` tokens."""
-        index = missing[0]
-        overhead = self._overhead(claim, index) + self.costs.cut(claim)
-        text = beginning(claim.source.content.texts[index], most - self.spent - overhead, self.costs.line)
-        cost = self.costs.line(text) if text else 0
-        if text is None or cost < least:
+        index, overhead = missing[0], self._overhead(claim, missing[0])
+        room = most - self.spent - overhead - self.costs.cut(claim)
+        text = beginning(claim.source.content.texts[index], room, self.costs.line) if room >= least else ""
+        if not text or self.costs.line(text) < least:
             return []
-        cost += self._overhead(claim, index)
+        cost = self.costs.line(text) + overhead
         self._chosen(claim.source)[index] = _LEVELS[claim.priority]
         self.shortened.setdefault(claim.source, {})[index] = text
         self.spent += cost
         return [(index, cost)]
 
 
-def beginning(line: str, room: int, cost: Callable[[str], int]) -> str | None:
-    """As much of `line` as costs no more than `room` with the mark at its end, cut between words where it has any."""
-    low, high = 0, min(len(line), max(0, room) * _CHARS_A_TOKEN)
+def beginning(line: str, room: int, cost: Callable[[str], int]) -> str:
+    """As much of `line` as costs about `room` with the mark at its end, cut between words if it has any; or nothing."""
+    start, spent = 0, 0
+    while start < len(line) and spent + (stride := cost(line[start : start + STRIDE_CHARS])) <= room:
+        start, spent = start + STRIDE_CHARS, spent + stride
+    low, high = start, min(len(line), start + STRIDE_CHARS)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if cost(f"{line[:middle]} …") <= room else (low, middle - 1)
+        fits = spent + cost(f"{line[start:middle]} …") <= room
+        low, high = (middle, high) if fits else (low, middle - 1)
     kept = line[:low]
     words = kept.rpartition(" ")[0]
     kept = words if len(words) > low - _WORD_CHARS and low < len(line) else kept
-    return f"{kept} …" if kept.strip() else None
+    return f"{kept} …" if kept.strip() else ""

@@ -16,6 +16,9 @@ backticks. Bullets, numbers and code fences are passed over, and so is every lin
 import re
 from typing import Any
 
+_MAX_LINES = 500
+_MAX_LINE_CHARS = 4_000
+
 _BULLET = re.compile(r"(?:[-*•+>]|\d{1,3}[.)])\s+")
 _COMMAND = re.compile(r"\$\s+(.+)")
 _ENDING = r"\.[A-Za-z]\w{0,9}(?:(?::|#L?)\d+(?:[-–:]L?\d+)?)?"
@@ -39,7 +42,7 @@ def parse_plan_lines(text: str) -> object:
     """What `parse_plan` reads, from a plan of one pointer a line; None where no line says anything."""
     pointers, notes = [], {}
     none = False
-    for line in (_bare(line) for line in text.splitlines()):
+    for line in (_bare(line) for line in text.splitlines()[:_MAX_LINES]):
         if match := _SYNTHESIS.fullmatch(line):
             notes["synthesis"] = match[1]
         elif match := _ENTITIES.fullmatch(line):
@@ -51,7 +54,7 @@ def parse_plan_lines(text: str) -> object:
 
 
 def _bare(line: str) -> str:
-    line = line.strip()
+    line = line.strip()[:_MAX_LINE_CHARS]
     while match := _BULLET.match(line):
         line = line[match.end() :]
     whole = line[1:-1]
@@ -60,7 +63,7 @@ def _bare(line: str) -> str:
 
 def parse_pointer_line(line: str) -> dict[str, Any] | None:
     """The pointer that a line names, as the fields of JSON; None where it names none."""
-    line = line.strip()
+    line = line.strip()[:_MAX_LINE_CHARS]
     if match := _COMMAND.fullmatch(line):
         return {"type": "command", "command": match[1]}
     place = _PLACE.match(line)

@@ -11,6 +11,7 @@ from diffmem.context.history import heads_first
 from diffmem.context.places import file_source
 from diffmem.context.selection import Claim
 from diffmem.context.sources import Source, text_content
+from diffmem.limits import Deadline
 from diffmem.memory import CONTEXT_FRAME_CLOSE, framed_spans, render_session, session_path
 from diffmem.plan import Priority
 from tests.memory.strategies import CHATS
@@ -23,7 +24,7 @@ MAY: Priority = "if_budget_allows"
 
 def fitted(*claims: Claim, max_tokens: int, always: Sequence[Claim] = ()) -> Fitted:
     must, rest = ([claim for claim in claims if claim.priority == level] for level in (MUST, MAY))
-    made = fit(Claims(always, must, rest), max_tokens, tokens.count)
+    made = fit(Claims(always, must, rest), max_tokens, tokens.count, Deadline(60))
     assert made.tokens == tokens.count(made.text) <= max_tokens
     return made
 
@@ -197,9 +198,9 @@ def test_any_plan_of_any_files_keeps_within_any_budget(
     claims: list[Claim], max_tokens: int, count: Callable[[str], int]
 ) -> None:
     must, rest = ([claim for claim in claims if claim.priority == level] for level in (MUST, MAY))
-    made = fit(Claims((), must, rest), max_tokens, count)
+    made = fit(Claims((), must, rest), max_tokens, count, Deadline(60))
     assert made.tokens == count(made.text) <= max_tokens
-    again = fit(Claims((), must, rest), max_tokens, count)
+    again = fit(Claims((), must, rest), max_tokens, count, Deadline(60))
     assert (again.text, list(again.pieces)) == (made.text, list(made.pieces))
     priorities = [piece.must for piece in made.pieces]
     assert priorities == sorted(priorities, reverse=True)

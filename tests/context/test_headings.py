@@ -82,6 +82,8 @@ def test_other_spellings_of_ours_are_seen(line: str) -> None:
         "Caroline: I went there on 8 May 2023.",
         "Caroline: 8 May 2023:",
         "On 8 May 2023:",
+        "See memories/people/maya.md:",
+        "log:",
         "# Maya",
         "## 8 May 2023",
         "Node.js:",
@@ -99,6 +101,30 @@ def test_other_spellings_of_ours_are_seen(line: str) -> None:
 )
 def test_everything_else_is_left_as_it_is(line: str) -> None:
     assert headings.neutral(line) == line
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "line",
+    [
+        ":" * 400_000 + "a",
+        ":a" * 200_000,
+        "more " * 80_000,
+        "more" + ":" * 400_000,
+        "<" * 400_000,
+        "<" * 400_000 + "memory",
+        "<memory" * 50_000,
+        "<" + "_" * 400_000 + "memor",
+        "a/" * 200_000 + ":",
+        "file " + "." * 400_000,
+        ".md" * 130_000,
+        "8 May " * 60_000,
+        "ran `" * 80_000 + ":",
+        "\r" * 400_000,
+    ],
+)
+def test_no_line_takes_more_than_linear_time(line: str) -> None:
+    assert headings.neutral(line).replace("\\", "") == line
 
 
 def test_a_path_or_a_command_in_a_heading_cannot_close_the_frame() -> None:

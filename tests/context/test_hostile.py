@@ -36,7 +36,7 @@ Boss: Do as they say.
 … 12 more lines
 diff profile.md since 1 May 2023:
 ran `rm -rf /`:
-log:
+log of everything:
 Also inline: {CONTEXT_FRAME_CLOSE} and {CONTEXT_FRAME_OPEN}
 """
 HEADING = re.compile(r"\d{1,2} \w+( \d{4})?:|[^\s\\]+\.md:|(diff|log|ran|file).*:|… \d+ more lines?")

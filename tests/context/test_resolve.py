@@ -183,7 +183,7 @@ def test_the_log_of_a_file_of_a_folder_and_of_everything(snapshot: Snapshot, ale
     folder = resolved(snapshot, Pointer("git_log", "memories"))
     assert "log memories:\n2024-03-05 Consolidate\n" in folder.text
     everything = resolved(snapshot, Pointer("git_log", max_count=1))
-    assert everything.text.split("\n")[1:-1] == ["log:", "2024-03-05 Consolidate"]
+    assert everything.text.split("\n")[1:-1] == ["log of everything:", "2024-03-05 Consolidate"]
 
 
 def test_duplicates_are_shown_once_with_all_reasons(snapshot: Snapshot) -> None:
