@@ -7,41 +7,37 @@ file system takes. *Not covered*: whether a path makes sense in the layout of a 
 The `.git` look-alikes are those of git's own `verify_path` (`is_hfs_dotgit`, `is_ntfs_dotgit` in path.c and utf8.c).
 """
 
-import unicodedata
-
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 200
 MAX_DEPTH = 16
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
 
 def unsafe_reason(path: str) -> str | None:
-    """Why a memory must not hold a file of this path, or None where it may."""
+    """Why a memory must not hold a file of this path, as what the path "is" or "has", or None where it may."""
     parts = path.split("/")
     if len(parts) > MAX_DEPTH:
-        return f"more than {MAX_DEPTH} folders deep"
+        return f"is more than {MAX_DEPTH} folders deep"
     try:
         if len(path.encode()) > MAX_PATH_BYTES:
-            return f"longer than {MAX_PATH_BYTES} bytes"
+            return f"is longer than {MAX_PATH_BYTES} bytes"
     except UnicodeEncodeError:
-        return "not Unicode text"
-    if any(unicodedata.category(character) in _UNSEEN for character in path):
-        return "a character that cannot be seen"
+        return "is not Unicode text"
+    if not path.isprintable():
+        return "has a character that cannot be seen"
     return next((reason for part in parts if (reason := _unsafe_part(part))), None)
 
 
 def _unsafe_part(part: str) -> str | None:
     if part in ("", ".", ".."):
-        return "an empty, '.' or '..' part"
+        return "has an empty, '.' or '..' part"
     if part.startswith("-"):
-        return "a part that begins with '-'"
+        return "has a part that begins with '-'"
     if part.lower().startswith((".git", "git~")):
-        return "a part that git keeps for itself"
+        return "has a part that git keeps for itself"
     if part.endswith((" ", ".")) or part.startswith(" "):
-        return "a part that begins with a blank, or ends with a blank or '.'"
+        return "has a part that begins with a blank, or ends with a blank or '.'"
     if any(character in part for character in '\\:*?"<>|'):
-        return "a character that not every file system takes"
+        return "has a character that not every file system takes"
     if len(part.encode()) > MAX_PART_BYTES:
-        return f"a part longer than {MAX_PART_BYTES} bytes"
+        return f"has a part longer than {MAX_PART_BYTES} bytes"
     return None

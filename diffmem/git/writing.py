@@ -44,7 +44,7 @@ class FileChange:
 def write_commit(scratch: Scratch, draft: Draft, deadline: Deadline) -> tuple[str, Pack]:
     """The sha of the commit that `draft` describes, and its pack."""
     stream = b"".join(_stream(draft))
-    args = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done"]
+    args = ["-c", "fastimport.unpackLimit=0", "-c", "core.logAllRefUpdates=false", "fast-import", "--quiet", "--done"]
     output = run(scratch.checkout, args, deadline, stdin=stream, extra=scratch.environment).output
     return output.decode().strip(), scratch.only_pack()
 

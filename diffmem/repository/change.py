@@ -52,7 +52,7 @@ def check_paths(files: Mapping[str, bytes | None]) -> None:
     for path in files:
         reason = unsafe_reason(path)
         if reason:
-            raise UnsafePath(f"{path!r} has {reason}")
+            raise UnsafePath(f"{path!r} {reason}")
     written = {path for path, content in files.items() if content is not None}
     for path in written:
         folder = path
