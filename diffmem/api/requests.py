@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from diffmem.limits import Limits
 
@@ -160,14 +169,43 @@ class RunBody(Body):
     as_of: Moment | None = None
 
 
+RepositoryPath = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
+Revision = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+OneOrMore = Annotated[list[Annotated[Text, Field(min_length=1, max_length=2_000)]], Field(max_length=100)]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Several = Annotated[OneOrMore, BeforeValidator(_as_list)]
+
+
+class ForgetBody(Body):
+    """POST forget: what is to go, each as one string or a list of them; `path` and `session_id` name one."""
+
+    text: Several = Field(default_factory=list)
+    files: Several = Field(default_factory=list)
+    sessions: Several = Field(default_factory=list)
+    path: RepositoryPath | None = None
+    session_id: Label | None = None
+    dry_run: bool = False
+
+    @property
+    def all_paths(self) -> list[str]:
+        """Every file that is named."""
+        return [*self.files, *([self.path] if self.path else [])]
+
+    @property
+    def all_sessions(self) -> list[str]:
+        """Every session that is named."""
+        return [*self.sessions, *([self.session_id] if self.session_id else [])]
+
+
 class _Query(BaseModel):
     """A query string: text that is converted, no unknown parameters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-RepositoryPath = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
-Revision = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
 
 
 class FilesQuery(_Query):

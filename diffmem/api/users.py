@@ -1,45 +1,17 @@
 """PUT, GET and DELETE of a user: the life of one memory."""
 
-import hashlib
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from diffmem import tokens
 from diffmem.api.application import Application
 from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.receipt import Receipt
 from diffmem.api.requests import UserBody
 from diffmem.memory import PROFILE_PATH, SETTINGS_PATH, parse_head, render_settings
 from diffmem.repository import Change, Snapshot
-from diffmem.storage import Retention
 
 _ERASE_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What an erasure removed; `retained` says what the bucket itself still holds, and for how long.
-
-    `receipt_sha256` is the SHA-256 of the other fields as JSON with sorted keys and no blanks.
-    """
-
-    user: str
-    erased_at: datetime
-    objects: int
-    bytes: int
-    commits_rewritten: int
-    files: Sequence[str]
-    generations: Sequence[int]
-    retained: Sequence[Retention]
-    receipt_sha256: str = ""
-
-    def signed(self) -> "Receipt":
-        """The receipt with its own digest."""
-        fields = asdict(self) | {"erased_at": self.erased_at.isoformat()}
-        del fields["receipt_sha256"]
-        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return replace(self, receipt_sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,17 @@ def change_of(
     return Change(written, subject, body=body, trailers={"Writer": writer}, occurred_at=now)
 
 
+def manifest_change(snapshot: Snapshot, now: datetime) -> Change | None:
+    """The change that brings `index.md` up to date with the files that it lists; None where it is."""
+    if INDEX_PATH not in snapshot.paths():
+        return None
+    workspace = Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
+    index = workspace.index(f"{now:%Y-%m-%d}")
+    if index == snapshot.read(INDEX_PATH):
+        return None
+    return Change({INDEX_PATH: index}, "Bring the manifest up to date", trailers={"Writer": "code"}, occurred_at=now)
+
+
 def _check(path: str, data: bytes) -> None:
     if path == INDEX_PATH:
         raise UnsafePath(f"{path!r} is made by code; edit the front matter of the files that it lists")

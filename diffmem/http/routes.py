@@ -4,8 +4,10 @@ from diffmem.api.application import Application
 from diffmem.api.call import Answer, Call
 from diffmem.api.context import ContextAnswer, post_context
 from diffmem.api.files import Files, Written, get_file, get_files, post_revert, put_file
+from diffmem.api.forget import post_forget
 from diffmem.api.health import Health, get_health
 from diffmem.api.history import Blame, Log, get_blame, get_diff, get_log
+from diffmem.api.receipt import Receipt
 from diffmem.api.requests import (
     BlameQuery,
     ContextBody,
@@ -13,6 +15,7 @@ from diffmem.api.requests import (
     DistillBody,
     FileQuery,
     FilesQuery,
+    ForgetBody,
     LogQuery,
     MessagesBody,
     RevertBody,
@@ -22,7 +25,7 @@ from diffmem.api.requests import (
 )
 from diffmem.api.run import RunAnswer, post_run
 from diffmem.api.sessions import post_distill, post_messages, post_sessions
-from diffmem.api.users import Receipt, UserSummary, delete_user, get_user, put_user
+from diffmem.api.users import UserSummary, delete_user, get_user, put_user
 from diffmem.http import docs, openapi
 from diffmem.http.routing import Route
 from diffmem.limits import Limits
@@ -137,6 +140,15 @@ ROUTES: tuple[Route, ...] = (
         "Undo one commit by a new one",
         body=RevertBody,
         answer=Written,
+    ),
+    Route(
+        "POST",
+        f"{_USER}/forget",
+        post_forget,
+        "write",
+        "Remove text, files or sessions from the head and from history",
+        body=ForgetBody,
+        answer=Receipt,
     ),
     Route(
         "POST",

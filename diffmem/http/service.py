@@ -96,7 +96,9 @@ class Service:
 
 def _raw_path(request: flask.Request) -> str:
     # gunicorn and Werkzeug name the undecoded target differently; PATH_INFO has already lost `%2F`.
-    return str(request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI") or request.path)
+    target = request.environ.get("RAW_URI") or request.environ.get("REQUEST_URI")
+    # WSGI's strings hold bytes (PEP 3333); a client that does not percent-encode sends UTF-8.
+    return str(target).encode("latin-1").decode("utf-8", "replace") if target else request.path
 
 
 def _encode(answer: Answer) -> flask.Response:

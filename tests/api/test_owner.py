@@ -108,6 +108,8 @@ def test_the_log_says_when_it_happened_and_when_it_was_learned(app: Function) ->
     only = app.get(f"{ALEX}/log?path={MAYA}").get_json()["commits"]
     assert len(only) == 1
     assert app.get(f"{ALEX}/log?limit=0").status_code == 400
+    assert app.get(f"{ALEX}/log?path=../x").status_code == 404
+    assert app.get(f"{ALEX}/diff?path=/etc/passwd").status_code == 404
     assert app.get(f"{ALEX}/log?page=2").status_code == 400
 
 
