@@ -38,7 +38,9 @@ def add_fact(
     places = in_section(parts, section) if section else new_section(parts, before)
     new = () if section else (heading,)
     tries = ((place, block, worded) for place, block in places for worded in _worded(fact, mark))
-    return _first_sound(text, fact, (_inserted(text, place, block, (*new, worded)) for place, block, worded in tries))
+    return _first_sound(
+        text, parts, fact, (_inserted(text, place, block, (*new, worded)) for place, block, worded in tries)
+    )
 
 
 def replace_fact(
@@ -60,8 +62,9 @@ def replace_fact(
     spare = remove_facts(text, found if present else found[1:])
     if spare.problem or present:
         return spare
+    left = outline(spare.text) if len(found) > 1 else parts
     made = (_reworded(spare.text, found[0], worded) for worded in _worded(new, mark))
-    return _first_sound(spare.text, old, made, lost=(old,))
+    return _first_sound(spare.text, left, old, made, lost=(old,))
 
 
 def remove_fact(text: str, old: str, *, heading: str | None = None) -> Edited:
@@ -78,7 +81,7 @@ def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
             return Edited(text, f"{fact.text!r} has more below it in the same item")
     for fact in sorted(facts, key=lambda fact: -fact.start):
         made = (_without_lines(text, fact, gap) for gap in ([], [""]))
-        edited = _first_sound(text, fact.text, made, lost=(fact.text,))
+        edited = _first_sound(text, outline(text), fact.text, made, lost=(fact.text,))
         if edited.problem:
             return edited
         text = edited.text
@@ -122,10 +125,9 @@ class _Made:
     gained: tuple[str, ...] = ()
 
 
-def _first_sound(text: str, about: str, made: Iterable[_Made], *, lost: tuple[str, ...] = ()) -> Edited:
-    before = outline(text).shape
+def _first_sound(text: str, parts: Outline, about: str, made: Iterable[_Made], *, lost: tuple[str, ...] = ()) -> Edited:
     for candidate in made:
-        gone, come = _difference(before, outline(candidate.text).shape)
+        gone, come = _difference(parts.shape, outline(candidate.text).shape)
         as_meant = come == candidate.gained and gone is not None and [*map(fact_key, gone)] == [*map(fact_key, lost)]
         if as_meant or candidate.text == text:
             return Edited(candidate.text)

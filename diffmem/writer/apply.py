@@ -56,23 +56,27 @@ def apply_edits(
     `source` is the session they are taken from, `day` the day it happened.
     """
     edits = sorted(plan.edits, key=lambda edit: _FIRST.get(edit.op, len(_FIRST)))
-    refused: dict[int, Problem] = {}
+    open_problems: dict[int, Problem] = {}
     made: set[int] = set()
     for _ in range(_MAX_PASSES):
         before = workspace.state
-        _one_pass(edits, _Work(workspace, source, settings, day), refused, made)
-        if workspace.state == before:
+        refused = _refused(edits, _Work(workspace, source, settings, day))
+        made |= set(range(len(edits))) - refused.keys()
+        open_problems |= refused
+        if not refused or workspace.state == before:
             break
-    return tuple(refused[at] for at in sorted(refused) if at not in made)
+    return tuple(open_problems[at] for at in sorted(open_problems) if at not in made)
 
 
-def _one_pass(edits: list[Edit], work: _Work, refused: dict[int, Problem], made: set[int]) -> None:
+def _refused(edits: list[Edit], work: _Work) -> dict[int, Problem]:
+    """What could not be made of `edits` in one pass, by place."""
+    refused: dict[int, Problem] = {}
     for at, edit in enumerate(edits):
         try:
             _MAKE[edit.op](work, edit)
-            made.add(at)
         except _Refused as why:
             refused[at] = Problem(edit, str(why))
+    return refused
 
 
 def _create(work: _Work, edit: Edit) -> None:

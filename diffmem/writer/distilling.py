@@ -13,6 +13,7 @@ from diffmem.agent import Outcome, Task, investigate
 from diffmem.errors import Conflict, DeadlineExceeded, StorageError, UnknownPath
 from diffmem.limits import Deadline
 from diffmem.memory import Session, find_session, parse_head, parse_session, stem_of
+from diffmem.memory.workspace import Workspace
 from diffmem.model import ChatModel, Usage
 from diffmem.repository import Change, FileChange, Repositories, Snapshot
 from diffmem.shell import Tool
@@ -20,11 +21,11 @@ from diffmem.writer.apply import apply_edits
 from diffmem.writer.edits import EditPlan, Problem
 from diffmem.writer.files import settings_of, trailers, with_state, workspace_of
 from diffmem.writer.outcome import StorageUse
+from diffmem.writer.pending import RECENT_COMMITS, sessions_in, sessions_of
 from diffmem.writer.quotes import Source
 from diffmem.writer.task import repair_task, writing_task
 
 _MAX_TURNS = 2
-_PROBED_COMMITS = 40
 _MAX_RESERVE_SECONDS = 3.0
 _RESERVED_SHARE = 0.2
 _NO_TOOL = "There is no tool here. Write the edit plan with what you have been shown."
@@ -34,7 +35,8 @@ _NO_TOOL = "There is no tool here. Write the edit plan with what you have been s
 class Distillation:
     """What became of one session. `is_done`: it is pending no more; `commit` is None where others did it.
 
-    Where it is pending still, `warnings` say why.
+    Where it is pending still, `warnings` say why. `others` are the paths of sessions that earlier writes left pending,
+    oldest first.
     """
 
     session_id: str
@@ -45,6 +47,7 @@ class Distillation:
     usage: Usage = field(default_factory=Usage)
     storage: StorageUse = field(default_factory=StorageUse)
     warnings: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def distil_session(
@@ -75,6 +78,8 @@ class _Distiller:
         self._data = snapshot.read(path)
         self._session = parse_session(self._data)
         self._path = path
+        self._commits = snapshot.log(max_count=RECENT_COMMITS)
+        self._workspace = workspace_of(snapshot)
         self._usage = Usage()
 
     def distillation(self) -> Distillation:
@@ -91,9 +96,8 @@ class _Distiller:
 
     def _ask(self) -> Outcome[EditPlan]:
         """The edit plan, with what could not be made of it as its `rejected`."""
-        workspace, settings = workspace_of(self._snapshot), settings_of(self._snapshot)
-        commits = self._snapshot.log(max_count=_PROBED_COMMITS)
-        task = writing_task(self._path, self._data, workspace, commits, settings)
+        workspace, settings = self._workspace, settings_of(self._snapshot)
+        task = writing_task(self._path, self._data, workspace, self._commits, settings)
         left = self._deadline.remaining()
         outcome = self._investigate(task, _MAX_TURNS)
         plan = outcome.answer
@@ -126,7 +130,7 @@ class _Distiller:
         return remaining > 1.5 * (left - remaining) / max(1, turns)
 
     def _committed(self, plan: EditPlan) -> Distillation:
-        writing = _Writing(plan, self._session, self._path, self._model.name)
+        writing = _Writing(plan, self._session, self._path, self._model.name, (self._snapshot.head, self._workspace))
         committed = self._repositories.commit(self._snapshot.user, writing.change, self._deadline)
         with committed.snapshot as after:
             use = StorageUse(after.requests, after.bytes)
@@ -140,7 +144,12 @@ class _Distiller:
             usage=self._usage,
             storage=use + StorageUse(self._snapshot.requests, self._snapshot.bytes),
             warnings=tuple(f"not remembered: {problem}" for problem in problems),
+            others=self._others(),
         )
+
+    def _others(self) -> tuple[str, ...]:
+        pending = sessions_in(self._snapshot, ["pending"], sessions_of(self._commits, self._snapshot))
+        return tuple(path for path in pending if path != self._path)
 
     def _pending(self, why: str) -> Distillation:
         return Distillation(
@@ -152,10 +161,16 @@ class _Distiller:
 
 
 class _Writing:
-    """An edit plan to be written, and what the last head that was shown made of it."""
+    """An edit plan to be written, and what the last head that was shown made of it.
 
-    def __init__(self, plan: EditPlan, session: Session, path: str, model: str) -> None:
+    `prepared` is a head and the files as the plan leaves them there.
+    """
+
+    def __init__(
+        self, plan: EditPlan, session: Session, path: str, model: str, prepared: tuple[str, Workspace]
+    ) -> None:
         self._plan, self._session, self._path, self._model = plan, session, path, model
+        self._prepared = prepared
         self.problems: tuple[Problem, ...] = ()
         self.is_superseded = False
 
@@ -168,8 +183,12 @@ class _Writing:
         if path is None or self.is_superseded or head.state == "distilled":
             self.problems = ()
             return None
-        workspace, day = workspace_of(snapshot), self._session.local_time.date()
-        self.problems = apply_edits(self._plan, workspace, Source(path, data), settings_of(snapshot), day)
+        day = self._session.local_time.date()
+        head_then, workspace = self._prepared
+        self.problems = ()
+        if snapshot.head != head_then:
+            workspace = workspace_of(snapshot)
+            self.problems = apply_edits(self._plan, workspace, Source(path, data), settings_of(snapshot), day)
         return Change(
             files={**workspace.changes(day.isoformat()), path: with_state(data, "distilled")},
             subject=self._plan.summary or f"Distil session {self._session.session_id}",

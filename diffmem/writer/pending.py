@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from diffmem.git import Commit
 from diffmem.memory import Session, numbered_messages, parse_head, stem_of
 from diffmem.memory.messages import State
 from diffmem.repository import Snapshot
 
-_RECENT_COMMITS = 100
+RECENT_COMMITS = 100
 
 
 def sessions_in(snapshot: Snapshot, states: Sequence[State], paths: Iterable[str] | None = None) -> dict[str, Session]:
@@ -18,10 +19,10 @@ def sessions_in(snapshot: Snapshot, states: Sequence[State], paths: Iterable[str
     return dict(sorted(waiting.items(), key=lambda item: (item[1].occurred_at, item[0])))
 
 
-def recent_sessions(snapshot: Snapshot) -> list[str]:
-    """The sessions that the latest commits touched: where a write before this one may have left something to do."""
+def sessions_of(commits: Iterable[Commit], snapshot: Snapshot) -> list[str]:
+    """The sessions that `commits` touched and that exist: where an earlier write may have left something to do."""
     there = set(snapshot.paths())
-    touched = {path for commit in snapshot.log(max_count=_RECENT_COMMITS) for path in commit.paths}
+    touched = {path for commit in commits for path in commit.paths}
     return sorted(path for path in touched & there if stem_of(path))
 
 

@@ -1,8 +1,9 @@
 """A session into memory: archived and durable first, then distilled, then what earlier writes left pending."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 
-from diffmem.errors import Conflict, DeadlineExceeded, StorageError
 from diffmem.limits import Deadline
 from diffmem.memory import Session, stem, stem_of
 from diffmem.model import ChatModel
@@ -12,7 +13,6 @@ from diffmem.writer.archive import Archived, archive
 from diffmem.writer.busy import Busy
 from diffmem.writer.distilling import Distillation, distil_session
 from diffmem.writer.outcome import Mode, Remembered
-from diffmem.writer.pending import recent_sessions, sessions_in
 
 _MAX_OTHERS = 2
 _MIN_SECONDS_FOR_OTHERS = 2.0
@@ -41,15 +41,18 @@ def remember(
         Conflict: other writers won every time; as above.
     """
     busy = busy or Busy()
+    distil = partial(distil_session, repositories, tool, model, user) if model and mode == "distill" else None
     started = deadline.remaining()
+    others: tuple[str, ...] = ()
     with busy.claim(user, stem(session.session_id)) as is_ours:
         archived = archive(repositories, user, session, mode, deadline)
         archived_at = deadline.remaining()
         done = _archived(user, session, archived)
-        if model is not None and mode == "distill" and archived.state == "pending" and is_ours:
-            done = _with(done, distil_session(repositories, tool, model, user, archived.path, deadline))
-    if model is not None and done.writer == "agent":
-        done = _with_others(done, repositories, tool, model, deadline, busy)
+        if distil and archived.state == "pending" and is_ours:
+            found = distil(archived.path, deadline)
+            done, others = _with(done, found), found.others
+    if distil:
+        done = _with_others(done, others[:_MAX_OTHERS], distil, busy, deadline)
     spent = {"archive": started - archived_at, "distill": archived_at - deadline.remaining()}
     return replace(done, timings_ms={phase: round(1000 * seconds) for phase, seconds in spent.items()})
 
@@ -70,7 +73,7 @@ def _with(done: Remembered, found: Distillation) -> Remembered:
     return replace(
         done,
         commit=found.commit or done.commit,
-        files=joined(done.files, found.files),
+        files=_joined(done.files, found.files),
         summary=found.summary,
         writer="agent" if found.is_done else "archive",
         pending=not found.is_done,
@@ -81,37 +84,31 @@ def _with(done: Remembered, found: Distillation) -> Remembered:
 
 
 def _with_others(
-    done: Remembered, repositories: Repositories, tool: Tool | None, model: ChatModel, deadline: Deadline, busy: Busy
+    done: Remembered,
+    paths: Iterable[str],
+    distil: Callable[[str, Deadline], Distillation],
+    busy: Busy,
+    deadline: Deadline,
 ) -> Remembered:
-    for path in _others(repositories, done.user, deadline):
+    for path in paths:
         if deadline.remaining() < _MIN_SECONDS_FOR_OTHERS:
             break
         with busy.claim(done.user, stem_of(path) or "") as is_ours:
             if not is_ours:
                 continue
-            found = distil_session(repositories, tool, model, done.user, path, deadline)
-        ids = (found.session_id,) if found.commit else ()
+            found = distil(path, deadline)
         done = replace(
             done,
             usage=done.usage + found.usage,
             storage=done.storage + found.storage,
-            also_distilled=(*done.also_distilled, *ids),
+            also_distilled=(*done.also_distilled, *([found.session_id] if found.commit else ())),
         )
         if not found.is_done:
             break
     return done
 
 
-def _others(repositories: Repositories, user: str, deadline: Deadline) -> list[str]:
-    """Sessions that earlier writes left pending, oldest first."""
-    try:
-        with repositories.open(user, deadline) as snapshot:
-            return list(sessions_in(snapshot, ["pending"], recent_sessions(snapshot)))[:_MAX_OTHERS]
-    except (StorageError, Conflict, DeadlineExceeded):
-        return []
-
-
-def joined(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+def _joined(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
     """What two commits, one after the other, changed: a file that the first added counts as added."""
     changes = {change.path: change for change in first}
     for change in second:
