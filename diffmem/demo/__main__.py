@@ -72,8 +72,11 @@ def _ask(client: Client, story: Mapping[str, Any]) -> None:
     }
     answer = client.call("POST", f"/v1/users/{story['user']}/context", body)
     _say(f"What came back: {answer['tokens']} tokens in {answer['timings_ms']['total']} ms, and why:")
+    reasons: dict[str, list[str]] = {}
     for block in answer["blocks"]:
-        _line(f"{block['path'] or block['type']}: {block['reason']}")
+        reasons.setdefault(block["path"], []).extend(block["reason"].split("; "))
+    for path, why in reasons.items():
+        _line(f"{path}: {'; '.join(dict.fromkeys(why))}")
     _say("The context, ready for a prompt:")
     _block(answer["context"])
     company = [block for block in answer["blocks"] if block["path"] == "memories/contexts/company.md"]

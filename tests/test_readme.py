@@ -1,0 +1,50 @@
+"""The README tells the truth: its commands, routes, environment table and file tree are those of the code."""
+
+import re
+from pathlib import Path
+
+from diffmem.config import VARIABLES
+from diffmem.http.routes import ROUTES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def _section(title: str) -> str:
+    return README.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_first_command_stands_within_fifteen_lines() -> None:
+    assert any("make demo" in line for line in README.splitlines()[:15])
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", README)) <= targets
+
+
+def test_the_environment_table_is_the_configuration() -> None:
+    listed = re.findall(r"^\| `([A-Z_]+)` \|", _section("Configuration"), re.MULTILINE)
+    assert sorted(listed) == sorted(VARIABLES)
+
+
+def test_every_route_is_in_the_table() -> None:
+    text = _section("The API")
+    for route in ROUTES:
+        path = route.pattern.replace("*}", "}")
+        tail = path.removeprefix("/v1/users/{user}/") or path
+        assert path in text or tail in text, f"{route.method} {path}"
+        assert route.method in text
+
+
+def test_every_file_of_the_tree_exists() -> None:
+    listed = re.findall(r"^([\w./-]+) {2,}\S", _section("Files"), re.MULTILINE)
+    assert len(listed) > 20
+    assert [path for path in listed if not (ROOT / path).exists()] == []
+
+
+def test_the_file_tree_names_every_part() -> None:
+    tree = _section("Files")
+    parts = [path for path in (ROOT / "diffmem").iterdir() if path.name not in ("__pycache__", "__init__.py")]
+    for path in parts:
+        assert re.search(rf"diffmem/{re.escape(path.name)}\b", tree), path.name
