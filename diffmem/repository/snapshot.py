@@ -6,6 +6,7 @@ Where a part of the cache has vanished, it is fetched again, once, and the quest
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import TypeVar
@@ -60,7 +61,7 @@ class Snapshot:
         self.user = hydrated.manifest.user
         self.head = head
         self.epoch = hydrated.manifest.epoch
-        self._hydrated = hydrated
+        self._hydrated = replace(hydrated, lease=None)  # a lease of our own follows: it ends with `close`
         self._bucket = bucket
         self._deadline = deadline
         self._shelves = shelves
@@ -265,7 +266,7 @@ class Snapshot:
         try:
             return question()
         except (GitError, FileNotFoundError):
-            self._hydrated = self._repair(self._hydrated)
+            self._hydrated = replace(self._repair(self._hydrated), lease=None)
             self._hold(self._hydrated.place.use())
             return question()
 

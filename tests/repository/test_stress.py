@@ -14,8 +14,10 @@ import pytest
 from diffmem.errors import Conflict, UnknownUser
 from diffmem.repository import Change, Repositories, Snapshot
 from diffmem.repository.names import pack_objects, user_hash
-from diffmem.storage import Bucket, LocalBucket
+from diffmem.storage import Bucket, GCSBucket, LocalBucket
 from tests.support.crash import Writer, line_of, local_store
+from tests.support.emulator import Emulator
+from tests.support.fault_proxy import BUSY, REPLY_LOST, RESET, RESET_AFTER, UNAVAILABLE, UNAVAILABLE_AFTER, FaultProxy
 from tests.support.inflate import inflated
 from tests.support.machines import USER, append, deadline, fsck, machine, object_names, stored_manifest, write
 from tests.support.noise import noise
@@ -59,6 +61,36 @@ def test_commits_of_killed_writers_land_once_and_all_readers_agree(tmp_path: Pat
     named = [name for pack in stored_manifest(bucket).packs for name in pack_objects(user_hash(USER, None), pack.name)]
     assert sorted(object_names(bucket)[1:]) == sorted(named)
     check(bucket, expected, [*caches, tmp_path / "fresh"])
+
+
+def test_the_same_over_http_to_cloud_storage_with_every_fault_at_once(tmp_path: Path) -> None:
+    writers, commits = 3, 8
+    with Emulator() as emulator, FaultProxy(emulator.url, seed=11) as proxy:
+        bucket = GCSBucket(emulator.create_bucket("memory"), endpoint=emulator.url)
+        for fault in (REPLY_LOST, RESET_AFTER, UNAVAILABLE_AFTER, UNAVAILABLE, BUSY):
+            proxy.chance("POST", fault, 0.05)
+        proxy.chance("GET", RESET, 0.05)
+        proxy.chance("DELETE", REPLY_LOST, 0.3)
+        started = [
+            subprocess.Popen(
+                Writer(
+                    "gs://memory", str(tmp_path / f"cache-{n}"), str(tmp_path / f"acknowledged-{n}"), n, commits, n,
+                    deaths=2, lost_share=0.0, file_bytes=24_000, pause_share=0.1,
+                ).command(),
+                cwd=ROOT,
+                env={**os.environ, "STORAGE_EMULATOR_HOST": proxy.url},
+            )
+            for n in range(writers)
+        ]  # fmt: skip
+        assert [process.wait(timeout=240) for process in started] == [0] * writers
+        assert {seen.fault for seen in proxy.seen} >= {REPLY_LOST, UNAVAILABLE, RESET}
+        expected = [line_of(writer, number) for writer in range(writers) for number in range(commits)]
+        check(bucket, expected, [tmp_path / "fresh"])
+        assert stored_manifest(bucket).packs
+        proxy.calm()
+        machine(bucket, tmp_path / "fresh").erase(USER, deadline())
+        assert object_names(bucket) == []
+        bucket.close()
 
 
 def in_a_process_killed_at(call: int, bucket: Bucket, cache: Path, act: Callable[[Repositories], None]) -> bool:

@@ -25,7 +25,7 @@ from tests.support.wrapped import Hooked, Lossy, Moment
 
 @dataclass(frozen=True)
 class Writer:
-    """What one writer does; `store` as DIFFMEM_STORE has it."""
+    """What one writer does; `store` as DIFFMEM_STORE has it. It waits for `pause_share` of the time it should."""
 
     store: str
     cache: str
@@ -36,6 +36,7 @@ class Writer:
     deaths: int
     lost_share: float
     file_bytes: int = 4_000
+    pause_share: float = 1.0
 
     def command(self) -> list[str]:
         """The command line of its process."""
@@ -50,6 +51,7 @@ def line_of(writer: int, number: int) -> str:
 def main() -> None:
     writer = Writer(**json.loads(sys.argv[1]))
     chance = random.Random(writer.seed)
+    open_bucket(writer.store).preload()
     for death in range(writer.deaths + 1):
         last = death == writer.deaths
         seed = chance.random()
@@ -75,7 +77,13 @@ def _live(writer: Writer, chance: random.Random, *, mortal: bool) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     bucket: Bucket = Lossy(open_bucket(writer.store), writer.lost_share, chance.randrange(1 << 30))
-    repositories = Repositories(Hooked(bucket, hook), Path(writer.cache), cache_max_bytes=1 << 30, id_secret=None)
+    repositories = Repositories(
+        Hooked(bucket, hook),
+        Path(writer.cache),
+        cache_max_bytes=1 << 30,
+        id_secret=None,
+        sleep=lambda seconds: time.sleep(seconds * writer.pause_share),
+    )
     acknowledged = Path(writer.acknowledged)
     done = acknowledged.read_text().splitlines() if acknowledged.exists() else []
     for number in range(writer.commits):

@@ -148,6 +148,10 @@ class Slow(Wrapped):
         time.sleep(self._get_seconds)
         return self.inner.get_if_changed(name, generation, deadline)
 
+    def list(self, prefix: str, deadline: Deadline) -> Iterator[Listed]:
+        time.sleep(self._get_seconds)
+        return self.inner.list(prefix, deadline)
+
     def put(self, name: str, data: bytes, deadline: Deadline, *, if_generation: int | None) -> int:
         time.sleep(self._put_seconds)
         return self.inner.put(name, data, deadline, if_generation=if_generation)
