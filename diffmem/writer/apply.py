@@ -56,16 +56,15 @@ def apply_edits(
     `source` is the session they are taken from, `day` the day it happened.
     """
     edits = sorted(plan.edits, key=lambda edit: _FIRST.get(edit.op, len(_FIRST)))
-    open_problems: dict[int, Problem] = {}
-    made: set[int] = set()
+    refused: dict[int, Problem] = {}
+    removed: set[int] = set()
     for _ in range(_MAX_PASSES):
         before = workspace.state
         refused = _refused(edits, _Work(workspace, source, settings, day))
-        made |= set(range(len(edits))) - refused.keys()
-        open_problems |= refused
+        removed |= {at for at, edit in enumerate(edits) if edit.op == "remove" and at not in refused}
         if not refused or workspace.state == before:
             break
-    return tuple(open_problems[at] for at in sorted(open_problems) if at not in made)
+    return tuple(problem for at, problem in refused.items() if at not in removed)
 
 
 def _refused(edits: list[Edit], work: _Work) -> dict[int, Problem]:
