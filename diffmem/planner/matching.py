@@ -4,7 +4,7 @@ Only the words that can match are stemmed: those that begin as a stem does. A wo
 know is compared once more, letter by letter, because people mistype.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diffmem.planner.query import MAX_TERMS, Query, Term
@@ -13,6 +13,7 @@ from diffmem.planner.stemming import IRREGULAR, stem
 
 _PREFIX = 3
 _FUZZY_CHARS = 5
+_MOST_FUZZY = 8
 _LOOSE_CHARS = 5
 _ENDING_CHARS = 3
 
@@ -55,18 +56,31 @@ def _forms(terms: Sequence[Term], vocabulary: set[str], english: bool) -> dict[s
     beginnings = {key[:_PREFIX] for key in wanted}
     candidates = {word for word in vocabulary if word[:_PREFIX] in beginnings} | (IRREGULAR.keys() & vocabulary)
     forms = {word: key for word in candidates if (key := stem(word)) in wanted}
-    known = set(forms.values())
-    for term in terms:
-        if english and term.stem not in known:
-            forms.update((word, term.stem) for word in vocabulary if _mistyped(term.stem, word) and word not in forms)
-        elif not english and term.stem[:1].isalpha():
-            forms.update((word, term.stem) for word in vocabulary if _inflected(term.stem, word) and word not in forms)
-    return forms
+    if english:
+        known = set(forms.values())
+        unknown = [term.stem for term in terms if term.stem not in known and len(term.stem) >= _FUZZY_CHARS]
+        near = _nearest(unknown[:_MOST_FUZZY], vocabulary, _mistyped)
+    else:
+        near = _nearest([term.stem for term in terms], candidates, _inflected)
+    return near | forms
+
+
+def _nearest(keys: Sequence[str], vocabulary: Iterable[str], are_alike: Callable[[str, str], bool]) -> dict[str, str]:
+    """The words that are alike one of `keys`, each with that key."""
+    by_initial: dict[str, list[str]] = {}
+    for key in keys:
+        by_initial.setdefault(key[:1], []).append(key)
+    found: dict[str, str] = {}
+    for word in vocabulary:
+        for key in by_initial.get(word[:1], ()):
+            if are_alike(key, word):
+                found[word] = key
+    return found
 
 
 def _mistyped(key: str, word: str) -> bool:
     """Whether the two differ by one letter that is missing, added, wrong or swapped with the next."""
-    if len(key) < _FUZZY_CHARS or abs(len(key) - len(word)) > 1 or key[0] != word[0]:
+    if abs(len(key) - len(word)) > 1 or len(word) < _FUZZY_CHARS:
         return False
     at = next((i for i, (one, other) in enumerate(zip(key, word, strict=False)) if one != other), None)
     if at is None:

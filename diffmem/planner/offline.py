@@ -9,6 +9,7 @@
 The deadline is asked between these, and with little time the answer is what there is by then.
 """
 
+import heapq
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -21,9 +22,9 @@ from diffmem.planner.entities import Found, find
 from diffmem.planner.features import Evidence
 from diffmem.planner.matching import match
 from diffmem.planner.pointers import Findings, pointers, recent_sessions
-from diffmem.planner.query import Query, understand
+from diffmem.planner.query import understand
 from diffmem.planner.ranking import Ranked, rank
-from diffmem.planner.reading import Corpus, kind_of, newest_first, read_in
+from diffmem.planner.reading import Corpus, newest_first, read_in
 from diffmem.planner.speakers import named_speakers
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 _BATCH_FILES = 64
 _READING_SHARE = 0.4
 _LEAST_PASSAGE_CHARS, _CHARS_A_TOKEN, _PARTS_OF_BUDGET = 400, 4, 3
-_SEED_SESSIONS = 5
-_SESSION_STRENGTH = 0.5
+_SEED_PASSAGES = 5
+_SESSION_STRENGTH = 0.7
 
 
 def plan_offline(
@@ -57,7 +58,7 @@ def plan_offline(
     evidence = Evidence(query, corpus, match(query, corpus.passages, without), named, now.date())
     ranked = rank(evidence, corpus, max_tokens)
     found = find(query, corpus, evidence)
-    tied = _companions(snapshot, corpus, found, ranked, now, deadline)
+    tied = _companions(snapshot, corpus, evidence, found, ranked, now, deadline)
     findings = Findings(query, corpus, evidence, ranked, found, tied, named)
     names = [item.document.path for item in found] + [companion.path for companion in tied]
     return Plan(tuple(pointers(findings, max_tokens)), entities=tuple(map(_short_name, names)))
@@ -87,6 +88,7 @@ def _batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
 def _companions(
     snapshot: "Snapshot",
     corpus: Corpus,
+    evidence: Evidence,
     found: Sequence[Found],
     ranked: Sequence[Ranked],
     now: datetime,
@@ -96,11 +98,10 @@ def _companions(
     if deadline.expired or not any(document.kind == "entity" for document in corpus.documents):
         return []
     seeds = {item.document.path: item.strength for item in found}
-    best = max((item.score for item in ranked), default=0.0)
-    for item in sorted(ranked, key=lambda item: -item.score)[:_SEED_SESSIONS]:
-        path = corpus.documents[corpus.passages[item.index].document].path
-        if kind_of(path) == "session":
-            seeds.setdefault(path, _SESSION_STRENGTH * min(1.0, item.score / best) if best > 0 else 0.0)
+    for item in heapq.nlargest(_SEED_PASSAGES, ranked, key=lambda item: evidence.match(item.index)):
+        document = corpus.documents[corpus.passages[item.index].document]
+        if document.kind == "session":
+            seeds.setdefault(document.path, _SESSION_STRENGTH * evidence.match(item.index))
     try:
         commits = snapshot.log(max_count=MAX_COMMITS)
     except DeadlineExceeded:
@@ -111,6 +112,3 @@ def _companions(
 
 def _short_name(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
-
-
-__all__ = ["Query", "plan_offline"]

@@ -6,14 +6,20 @@ what is recent is likelier to matter, and what lies after the time of asking is 
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
-from diffmem.planner.features import Evidence
+from diffmem.planner.features import MANNER, WORDS, Evidence
 from diffmem.planner.reading import Corpus, Passage
 
-WORD_WEIGHTS = (0.16, 0.18, 0.17, 0.085, 4.1, 2.3, 0.32, 0.12, 0.28, 4.3)
-MANNER_WEIGHTS = (1.1, 2.7, 0.95, -0.57, -0.9, 1.3, 0.27, -1.6, 0.5, -1.0)
+WEIGHTS = {
+    "own": 0.204, "back": 0.221, "back2": 0.193, "around": 3.37, "share": 2.78, "peak": 0.393, "akin": 0.316,
+    "date": 3.47, "speaker": 1.27, "when": 3.18, "answers": 0.94, "tells": 0.19, "addresses": -0.32,
+    "short": -0.76, "opening": 1.49, "assistant": -0.68, "company": 1.81, "recent": 0.5, "future": -1.0,
+}  # fmt: skip
+_WORD_WEIGHTS = tuple(WEIGHTS[name] for name in WORDS)
+_MANNER_WEIGHTS = tuple(WEIGHTS[name] for name in MANNER)
 
 _COST_POWER = 0.8
 _OVERHEAD_TOKENS = 6
@@ -37,18 +43,31 @@ class Ranked:
 def rank(evidence: Evidence, corpus: Corpus, max_tokens: int) -> list[Ranked]:
     """The passages worth showing, best first: of those that the words find, and of others where these are few."""
     most = _LEAST_CONSIDERED + max_tokens // 8
-    scores = {index: _weighed(WORD_WEIGHTS, evidence.words(index)) for index in evidence.candidates()}
+    scores = {index: _weighed(_WORD_WEIGHTS, evidence.words(index)) for index in evidence.candidates()}
     _fill_up(scores, corpus, most)
     kept = heapq.nlargest(most, scores, key=scores.__getitem__)
+    full = {index: scores[index] + _weighed(_MANNER_WEIGHTS, evidence.manner(index)) for index in kept}
     found = [
-        Ranked(
-            index,
-            scores[index] + _weighed(MANNER_WEIGHTS, evidence.manner(index)),
-            estimated_tokens(corpus.passages[index]) + _OVERHEAD_TOKENS,
-        )
-        for index in kept
+        Ranked(index, score, estimated_tokens(corpus.passages[index]) + _OVERHEAD_TOKENS)
+        for index, score in _in_company(full, corpus).items()
     ]
     return sorted(found, key=lambda item: (-item.worth, item.index))
+
+
+def _in_company(scores: Mapping[int, float], corpus: Corpus) -> dict[int, float]:
+    """The scores, higher where other passages of the same document are likely too."""
+    if not scores:
+        return {}
+    best = max(scores.values())
+    likely = {index: math.exp(score - best) for index, score in scores.items()}
+    sums: dict[int, float] = {}
+    for index, likelihood in likely.items():
+        document = corpus.passages[index].document
+        sums[document] = sums.get(document, 0.0) + likelihood
+    return {
+        index: score + WEIGHTS["company"] * math.log1p(sums[corpus.passages[index].document] - likely[index])
+        for index, score in scores.items()
+    }
 
 
 def estimated_tokens(passage: Passage) -> int:
@@ -73,4 +92,4 @@ def _fill_up(scores: dict[int, float], corpus: Corpus, most: int) -> None:
 
 
 def _weighed(weights: Sequence[float], numbers: Sequence[float]) -> float:
-    return sum(weight * number for weight, number in zip(weights, numbers, strict=True))
+    return sum(map(mul, weights, numbers), 0.0)
