@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from diffmem.errors import DeadlineExceeded, GitError
 from diffmem.git.environment import FLAGS, Checkout, environment
@@ -46,31 +47,42 @@ def run(
         DeadlineExceeded: the process was still running at the deadline, and is now dead.
     """
     deadline.check(f"git {args[0]}")
-    variables = {**environment(checkout), **(extra or {})}
-    process = _start(["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in variables.items()), "git", *FLAGS, *args], stdin)
+    process = start(checkout, args, stdin=None if stdin is None else subprocess.PIPE, extra=extra)
     try:
         output, errors = process.communicate(stdin, timeout=deadline.remaining())
     except subprocess.TimeoutExpired as error:
         raise DeadlineExceeded(f"out of time during git {args[0]}") from error
     finally:
-        _kill(process)
+        kill(process)
     if process.returncode not in allowed:
         raise GitError(f"git {args[0]} failed with exit code {process.returncode}: {_detail(errors)}")
     return Finished(output, process.returncode)
 
 
-def _start(command: list[str], stdin: bytes | None) -> "subprocess.Popen[bytes]":
-    from git.cmd import Git  # it runs `git version` and costs 0.1 s: not before the first command
+def start(
+    checkout: Checkout,
+    args: Sequence[str],
+    *,
+    stdin: int | BinaryIO | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> "subprocess.Popen[bytes]":
+    """`git ARGS...` as a process in a group of its own, which the caller ends with `kill`; `run` does all of that.
 
-    started = Git("/").execute(
-        command, istream=None if stdin is None else subprocess.PIPE, as_process=True, start_new_session=True
-    )
+    `stdin` is `subprocess.PIPE` or an open file, read from where its descriptor stands.
+    """
+    variables = {**environment(checkout), **(extra or {})}
+    command = ["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in variables.items()), "git", *FLAGS, *args]
+    try:
+        from git.cmd import Git  # it runs `git version` and costs 0.1 s: not before the first command
+    except ImportError as error:
+        raise GitError("git is not installed, or not on the server's PATH") from error
+    started = Git("/").execute(command, istream=stdin, as_process=True, start_new_session=True)
     assert started.proc is not None
     process, started.proc = started.proc, None  # else its finaliser would signal a process that we have reaped
     return process
 
 
-def _kill(process: "subprocess.Popen[bytes]") -> None:
+def kill(process: "subprocess.Popen[bytes]") -> None:
     """End the process group of a process that has not ended, and collect it."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
