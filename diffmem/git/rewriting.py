@@ -7,6 +7,7 @@ writes what is new. Commits that neither they nor their ancestors are touched ke
 signatures of commits (they would no longer hold) and encoding headers (messages become UTF-8).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,6 +28,8 @@ Verdicts = Mapping[tuple[str, str], bytes | None]
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
 _FORMAT = "--format=format:" + "".join(f"{part}%x00" for part in _FIELDS)
 _WITH_CONTENT = ("100644", "100755", "120000")
+_NOT_IN_NAMES = str.maketrans("", "", "<>\n")
+_RAW_DATE = re.compile(r"[0-9]{1,18} [+-][0-9]{4,7}")
 _LOT = 1000
 
 
@@ -101,7 +104,9 @@ def _sha(digits: str) -> str | None:
 
 
 def _signature(name: str, email: str, date: str) -> str:
-    return f"{name} <{email}> {date}" if name else f"<{email}> {date}"
+    """Who and when, without what fast-import would stumble over in a commit that somebody else's program made."""
+    who = f"{name.translate(_NOT_IN_NAMES)} <{email.translate(_NOT_IN_NAMES)}>".lstrip()
+    return f"{who} {date if _RAW_DATE.fullmatch(date) else '0 +0000'}"
 
 
 def judge(checkout: Checkout, commits: Sequence[PastCommit], transform: Transform, deadline: Deadline) -> Verdicts:

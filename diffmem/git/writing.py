@@ -98,33 +98,38 @@ ROOT = Draft(
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What changed from one commit to another, in the order of the paths, and every path concerned, old names too."""
+    """What changed from one commit to another, in the order of the paths.
+
+    `blobs` has every path concerned, old names too, with the sha of its content, or None where there is no file any
+    more.
+    """
 
     changes: tuple[FileChange, ...]
-    touched: frozenset[str]
+    blobs: Mapping[str, str | None]
 
 
 def difference(scratch: Scratch, old: str, new: str, deadline: Deadline) -> Difference:
     """What changed from `old` to `new`; renames are found by likeness."""
-    args = ["diff-tree", "-r", "-z", "-M", "--raw", "--numstat", old, new]
+    args = ["diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", "--numstat", old, new]
     output = run(scratch.checkout, args, deadline, extra=scratch.environment).output
     tokens = iter(output.decode("utf-8", "surrogateescape").split("\0"))
     kinds: dict[str, ChangeKind] = {}
-    touched: set[str] = set()
+    blobs: dict[str, str | None] = {}
     changes: list[FileChange] = []
     for token in tokens:
         if token.startswith(":"):
-            letter = token.rpartition(" ")[2][0]
+            *_, sha, status = token.split(" ")
             path = next(tokens)
-            touched.add(path)
-            kinds[next(tokens) if letter == "R" else path] = _KINDS[letter]
+            if status[0] == "R":
+                blobs[path], path = None, next(tokens)
+            kinds[path], blobs[path] = _KINDS[status[0]], sha if sha.strip("0") else None
         elif token:
             added, deleted, path = token.split("\t", 2)
             if not path:
                 next(tokens)  # a renamed file: the old path, then the new one
                 path = next(tokens)
             changes.append(FileChange(path, kinds[path], _lines(added), _lines(deleted)))
-    return Difference(tuple(changes), frozenset(touched | kinds.keys()))
+    return Difference(tuple(changes), blobs)
 
 
 def _lines(count: str) -> int:

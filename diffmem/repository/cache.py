@@ -154,7 +154,8 @@ class Cache:
 
     def save(self, uid: str, generation: int, data: bytes) -> None:
         """Keep a manifest for the next process."""
-        make_directory(self._root / uid, 0o711)
+        for directory in (self._scratch, self._root / uid):
+            make_directory(directory, 0o711)
         write_file(self._root / uid / "m", generation.to_bytes(_GENERATION_BYTES, "big") + data, self._scratch, 0o600)
 
     def wipe(self, uid: str, keep: CachedRepository | None = None) -> None:
@@ -177,5 +178,6 @@ class Cache:
             if self._unswept < self._max_bytes // 16:
                 return
             self._unswept = 0
-        eviction.clear_stale(self._scratch)
-        eviction.evict(self._root, self._scratch, self._max_bytes)
+        with suppress(FileNotFoundError):  # the whole cache was removed meanwhile
+            eviction.clear_stale(self._scratch)
+            eviction.evict(self._root, self._scratch, self._max_bytes)

@@ -17,7 +17,7 @@ it must depend on nothing but the snapshot.
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -33,7 +33,7 @@ from diffmem.git.packs import Pack, Scratch, join
 from diffmem.git.writing import FileChange, difference, write_commit
 from diffmem.limits import Deadline
 from diffmem.repository.change import Change, draft
-from diffmem.repository.files import remove_tree
+from diffmem.repository.files import remove_tree, stubbornly
 from diffmem.repository.fold import Placed, place_pack
 from diffmem.repository.hydrate import Hydrated
 from diffmem.repository.parts import Parts
@@ -72,6 +72,7 @@ class _Built:
     sha: str
     pack: Pack
     files: tuple[FileChange, ...]
+    blobs: Mapping[str, str | None]
     recorded_at: int
 
 
@@ -111,8 +112,7 @@ class _Commit:
         """Try until the commit is there, the edit wants nothing, time is over, or others won every time."""
         try:
             for _ in range(_MAX_ATTEMPTS):
-                base = self._read()
-                done = self._found(base) or self._try(base, edit)
+                done = self._try(edit)
                 if done:
                     return done
                 self._patience.wait()
@@ -148,12 +148,27 @@ class _Commit:
             return found
         if not self._create:
             raise UnknownUser(f"no memory of {self._user!r}")
-        self._newborn = self._newborn or self._parts.newborn(self._user, self._deadline)
+        if self._newborn is None:
+            self._newborn = stubbornly(partial(self._parts.newborn, self._user, self._deadline))
         return self._newborn
+
+    def _try(self, edit: Edit) -> Committed | None:
+        """One try on the head as it is now; None where it must be made again."""
+        base = self._read()
+        try:
+            return self._found(base) or self._write(base, edit)
+        except (GitError, FileNotFoundError):
+            self._mends += 1
+            if self._mends > _MAX_MENDS:
+                raise
+            self._mend(base)
+            return None
 
     def _found(self, base: Hydrated) -> Committed | None:
         """The commit, where an earlier try or an earlier request has made it."""
-        sha = self._parts.transactions.find(base, self._tx, self._deadline) if self._may_be_there else None
+        if not (self._may_be_there and base.generation):
+            return None
+        sha = self._parts.transactions.find(base, self._tx, self._deadline)
         if sha is None:
             return None
         ours = self._built if self._built and self._built.sha == sha else None
@@ -166,8 +181,8 @@ class _Commit:
             scratch = Scratch(directory, base.place.objects)
             return difference(scratch, f"{sha}^", sha, self._deadline).changes
 
-    def _try(self, base: Hydrated, edit: Edit) -> Committed | None:
-        """One try on one head; None where it must be made again."""
+    def _write(self, base: Hydrated, edit: Edit) -> Committed | None:
+        """Make the commit, unless it is made already for this head, and put it into the bucket."""
         change = None
         if self._built is None or self._built.parent != base.manifest.head:
             self._built = None
@@ -175,14 +190,7 @@ class _Commit:
                 change = edit(snapshot)
             if change is None:
                 return self._nothing(base)
-        try:
-            placed = self._prepare(base, change)
-        except (GitError, FileNotFoundError):
-            self._mends += 1
-            if self._mends > _MAX_MENDS:
-                raise
-            self._mend(base)
-            return None
+        placed = self._prepare(base, change)
         return self._finish(base, placed) if placed else self._nothing(base)
 
     def _prepare(self, base: Hydrated, change: Change | None) -> Placed | None:
@@ -206,10 +214,10 @@ class _Commit:
         parent = base.manifest.head
         sha, pack = write_commit(scratch, draft(change, parent, self._tx, now), self._deadline)
         found = difference(scratch, parent, sha, self._deadline)
-        unasked = sorted(found.touched - change.files.keys())
+        unasked = sorted(found.blobs.keys() - change.files.keys())
         if unasked:
             raise UnsafePath(f"{unasked[0]!r} is a file, and would have to be a folder")
-        return _Built(parent, sha, pack, found.changes, int(now.timestamp())) if found.changes else None
+        return _Built(parent, sha, pack, found.changes, found.blobs, int(now.timestamp())) if found.changes else None
 
     def _now(self, base: Hydrated) -> datetime:
         """The committer date: never before the head's, so that history stays in order where clocks differ a little."""
@@ -232,6 +240,7 @@ class _Commit:
         if written is None or self._built is None:
             return None
         self._parts.transactions.add(written, self._built.parent, self._tx)
+        self._parts.shelves.carry_on(written.history, self._built.parent, self._built.sha, self._built.blobs)
         joined = (pack.name for pack in base.manifest.packs if pack not in written.manifest.packs)
         withdraw(self._bucket, self._uid, joined, self._deadline)
         snapshot = self._parts.snapshot(written, self._bucket, self._deadline)

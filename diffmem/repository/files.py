@@ -3,8 +3,22 @@
 import os
 import secrets
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_TRIES = 4
+
+
+def stubbornly(act: Callable[[], T]) -> T:
+    """What `act` gives, which is called again where a directory vanished under it; it has to make what it needs."""
+    for _ in range(_TRIES - 1):
+        with suppress(FileNotFoundError):
+            return act()
+    return act()
 
 
 def make_directory(path: Path, mode: int) -> None:

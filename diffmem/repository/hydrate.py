@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from diffmem.errors import Conflict, CorruptObject, ObjectNotFound, StorageUnava
 from diffmem.git.packs import Pack
 from diffmem.limits import Deadline
 from diffmem.repository.cache import Cache, CachedRepository
+from diffmem.repository.files import stubbornly
 from diffmem.repository.lease import Lease
 from diffmem.repository.locks import KeyedLocks
 from diffmem.repository.manifest import Manifest, StoredPack, decode
@@ -98,27 +100,21 @@ class Hydrator:
                 return None
             if missing and known.generation == generation:
                 raise CorruptObject(f"{pack_objects(uid, missing.name)[0]!r} is named by the manifest and is not there")
-            place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
             with self._hydrating.hold(uid, deadline):
-                place.prepare()
-                lease = place.use()
-                missing, generation = self._hydrate(bucket, uid, place, known, deadline), known.generation
+                hydrated, missing = stubbornly(partial(self._hydrate, bucket, uid, known, deadline))
             if missing is None:
-                return Hydrated(uid, known.manifest, known.generation, place, lease)
+                return hydrated
+            generation = known.generation
         raise StorageUnavailable("the manifest changed faster than its packs could be read")
 
     def adopt(self, uid: str, manifest: Manifest, generation: int, data: bytes, fresh: Sequence[Pack]) -> Hydrated:
         """What this process has just written, without reading it back; `fresh` are the packs it uploaded."""
-        place = self._cache.repository(uid, manifest.id, manifest.epoch)
-        known = self._keep(uid, Known(manifest, generation), data)
+        known = Known(manifest, generation)
+        self._keep(uid, known, data)
         with self._hydrating.hold(uid):
-            place.prepare()
-            lease = place.use()
-            for pack in (*fresh, *manifest.tail):
-                if not place.has(pack.trailer, len(pack.data), len(pack.index)):
-                    place.install(pack)
-            self._settle(place, known)
-        return Hydrated(uid, manifest, generation, place, lease)
+            hydrated = stubbornly(partial(self._install, uid, known, fresh))
+            self._settle(hydrated.place, known)
+        return hydrated
 
     def forget(self, uid: str) -> None:
         """Drop everything cached of a user."""
@@ -185,22 +181,31 @@ class Hydrator:
             self._known.move_to_end(uid)
             while len(self._known) > _KNOWN_USERS:
                 self._known.popitem(last=False)
-        self._cache.save(uid, known.generation, data)
+        stubbornly(partial(self._cache.save, uid, known.generation, data))
         self._cache.wipe(uid, keep=self._cache.repository(uid, known.manifest.id, known.manifest.epoch))
         return known
 
-    def _hydrate(
-        self, bucket: Bucket, uid: str, place: CachedRepository, known: Known, deadline: Deadline
-    ) -> StoredPack | None:
-        """Bring the cache up to a manifest; gives a pack that the bucket does not have, where there is one."""
-        for pack in known.manifest.tail:
+    def _install(self, uid: str, known: Known, fresh: Sequence[Pack]) -> Hydrated:
+        """A manifest with its tail, and the packs that are at hand, in the cache."""
+        place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
+        place.prepare()
+        lease = place.use()
+        for pack in (*fresh, *known.manifest.tail):
             if not place.has(pack.trailer, len(pack.data), len(pack.index)):
                 place.install(pack)
+        return Hydrated(uid, known.manifest, known.generation, place, lease)
+
+    def _hydrate(
+        self, bucket: Bucket, uid: str, known: Known, deadline: Deadline
+    ) -> tuple[Hydrated, StoredPack | None]:
+        """The cache, brought up to a manifest; with a pack that the bucket does not have, where there is one."""
+        hydrated = self._install(uid, known, ())
+        place = hydrated.place
         lacking = [pack for pack in known.manifest.packs if not place.has(pack.trailer, pack.psz, pack.isz)]
         missing = self._download(bucket, uid, place, lacking, deadline) if lacking else None
         if missing is None:
             self._settle(place, known)
-        return missing
+        return hydrated, missing
 
     def _settle(self, place: CachedRepository, known: Known) -> None:
         """Remove the packs of an earlier manifest, now that their objects are in the packs of a later one."""

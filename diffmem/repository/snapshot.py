@@ -5,7 +5,7 @@ Where a part of the cache has vanished, it is fetched again, once, and the quest
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
@@ -36,6 +36,13 @@ class Shelves:
     def __init__(self) -> None:
         self.listings: Recent[tuple[History, str], dict[str, str]] = Recent(100_000, len)
         self.contents: Recent[tuple[History, str], bytes] = Recent(32 * 1024 * 1024, lambda data: len(data) + 200)
+
+    def carry_on(self, history: History, old: str, new: str, blobs: Mapping[str, str | None]) -> None:
+        """Make the listing of a new head from that of its parent, where it is here, and from what changed."""
+        listing = self.listings.get((history, old))
+        if listing is not None:
+            changed = {**listing, **blobs}
+            self.listings.put((history, new), {path: sha for path, sha in changed.items() if sha})
 
     def forget(self, uid: str) -> None:
         """Drop what belongs to a user."""

@@ -15,7 +15,7 @@ from diffmem.errors import DeadlineExceeded, GitError
 from diffmem.git import history, objects, packs, writing
 from diffmem.git.index import File, write_index
 from diffmem.git.packs import Pack, Scratch
-from diffmem.git.paths import unsafe_reason
+from diffmem.git.paths import MAX_DEPTH, unsafe_reason
 from diffmem.git.process import run
 from diffmem.git.rewriting import past_commits, rewrite
 from diffmem.limits import Deadline
@@ -244,6 +244,15 @@ HURTFUL += [
     "\ud800",
     "",
 ]
+
+
+PARTS = st.sampled_from([*"a-._ ~:/", "git", ".git", "..", "ab", "x1", "-a", "a" * 199])
+
+
+@given(st.lists(PARTS, max_size=24).map("".join))
+def test_a_plain_path_is_one_that_the_slow_look_would_allow(path: str) -> None:
+    plain = unsafe_reason(path) is None
+    assert plain == (unsafe_reason(f"é/{path}") is None) or path.count("/") == MAX_DEPTH - 1 or len(path) > 1020
 
 
 @pytest.mark.parametrize("path", HURTFUL)

@@ -96,6 +96,7 @@ def test_a_checkout_that_was_carried_on_is_the_same_as_a_new_one(
         with commit(repositories, step) as warm, new_machine().open(USER, deadline()) as cold:
             for snapshot in (warm, cold):
                 assert git_output(snapshot, "status", "--short") == ""
+            assert warm.paths() == cold.paths()
             assert contents(warm.checkout.tree) == contents(cold.checkout.tree)
             assert times(warm.checkout.tree) == times(cold.checkout.tree)
             index = "index"
