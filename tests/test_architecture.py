@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = {
     "errors": 0,
     "limits": 1, "tokens": 1, "config": 1,
-    "git": 2, "memory": 2, "plan": 2, "model": 2, "storage": 2,
+    "hooks": 2, "tasks": 2, "git": 2, "memory": 2, "plan": 2, "model": 2, "storage": 2,
     "repository": 3, "shell": 3,
     "agent": 4, "planner": 4, "context": 4,
     "retrieval": 5, "writer": 5, "curation": 5,
@@ -21,7 +21,8 @@ DOORS = {
     "subprocess": {"git", "shell", "demo"},  # the demo starts the server that it shows, as a person would
     "google.cloud": {"storage"},
     "google.api_core": {"storage"},
-    "google.auth": {"storage"},
+    "google.auth": {"storage", "hooks", "tasks"},
+    "google.oauth2": {"storage", "hooks", "tasks"},
     "openai": {"model"},
     "flask": {"http", "main"},
     "functions_framework": {"main"},

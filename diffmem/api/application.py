@@ -4,11 +4,19 @@ from collections.abc import Callable
 
 from diffmem import __version__, tokens
 from diffmem.config import Config
+from diffmem.hooks import parse_hooks
 from diffmem.limits import Deadline, Limits
 from diffmem.model import OpenAIModel
 from diffmem.repository import Repositories
 from diffmem.shell import Tool
 from diffmem.storage import open_bucket
+from diffmem.tasks import open_tasks
+
+
+def check_configuration(config: Config) -> None:
+    """Raise `ConfigError` for what would otherwise show at the first request: webhooks, the queue."""
+    parse_hooks(config.hooks, has_queue=config.tasks_queue is not None)
+    open_tasks(config)
 
 
 class Application:
@@ -20,6 +28,8 @@ class Application:
         self.config = config
         self.limits = Limits()
         self._tokens_loading = tokens.preload()
+        self.hooks = parse_hooks(config.hooks, has_queue=config.tasks_queue is not None)
+        self.tasks = open_tasks(config)
         self.bucket = open_bucket(config.store)
         self.repositories = Repositories(
             self.bucket, config.cache, cache_max_bytes=config.cache_max_bytes, id_secret=config.id_secret

@@ -7,6 +7,7 @@ from diffmem.api.files import Files, Written, get_file, get_files, post_revert, 
 from diffmem.api.forget import post_forget
 from diffmem.api.health import Health, get_health
 from diffmem.api.history import Blame, Log, get_blame, get_diff, get_log
+from diffmem.api.hooks import HookAnswer, get_hook, post_hook
 from diffmem.api.receipt import Receipt
 from diffmem.api.requests import (
     BlameQuery,
@@ -33,6 +34,7 @@ from diffmem.writer import Appended, Distilled, Remembered
 
 _USER = "/v1/users/{user}"
 _MAX_FILE_BYTES = Limits().max_file_bytes
+_MAX_HOOK_BYTES = Limits().max_body_bytes
 
 
 def get_openapi(app: Application, call: Call) -> Answer:
@@ -91,6 +93,23 @@ ROUTES: tuple[Route, ...] = (
         body=DistillBody,
         body_optional=True,
         answer=Distilled,
+    ),
+    Route(
+        "POST",
+        "/v1/hooks/{hook}",
+        post_hook,
+        "hook",
+        "A signed webhook whose messages become sessions",
+        max_raw_bytes=_MAX_HOOK_BYTES,
+        answer=HookAnswer,
+    ),
+    Route(
+        "GET",
+        "/v1/hooks/{hook}",
+        get_hook,
+        "hook",
+        "Answer a sender that verifies the address",
+        answer_type="text/plain",
     ),
     Route("GET", f"{_USER}/files", get_files, "read", "The entity manifest as rows", query=FilesQuery, answer=Files),
     Route(

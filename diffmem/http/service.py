@@ -12,7 +12,7 @@ from typing import Any
 
 import flask
 
-from diffmem.api.application import Application
+from diffmem.api.application import Application, check_configuration
 from diffmem.api.call import Answer, Call
 from diffmem.config import Config
 from diffmem.errors import DiffMemError, RequestError
@@ -34,6 +34,7 @@ class Service:
         self._now = now
         self._limits = Limits()
         self._authenticator = Authenticator(config)
+        check_configuration(config)
         self._lock = threading.Lock()
         self._application: Application | None = None
         self._pid = 0
@@ -78,7 +79,10 @@ class Service:
             arguments["body"] = bodies.raw(request, route.max_raw_bytes)
         if route.query is not None:
             arguments["query"] = bodies.query_model(request, route.query)
-        call = Call(request_id, self._deadline(), self._now(), caller.name, caller.may_write, headers)
+        query_string = request.query_string.decode("latin-1")
+        call = Call(
+            request_id, self._deadline(), self._now(), caller.name, caller.may_write, headers, request.url, query_string
+        )
         answer = route.handler(self._app(), call, **arguments)
         return _encode(answer), {**answer.log, "caller": caller.name}
 
