@@ -1,7 +1,7 @@
 """The one tool that a model has: a read-only shell.
 
-`Tool.run(command, checkout, deadline)`; see `tool`. The grammar is in `syntax`, what may run in `policy`, how it runs in `worker` and
-`interpreter`, the confinement in `sandbox`.
+`Tool.run(command, checkout, deadline)`; see `tool`. The grammar is in `syntax`, what may run in `policy`, how it runs
+in `worker` and `interpreter`, the confinement in `sandbox`.
 """
 
 from diffmem.shell.sandbox import SandboxStatus

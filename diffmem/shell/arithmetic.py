@@ -33,7 +33,7 @@ def evaluate(expression: str, variables: MutableMapping[str, str]) -> int:
 
 
 class _Evaluator:
-    """Recursive descent over the tokens. `skipping` counts the operands that are read but have no effect (`0 && x++`)."""
+    """Recursive descent over the tokens. `skipping` counts the operands that are read without effect (`0 && x++`)."""
 
     def __init__(self, expression: str, variables: MutableMapping[str, str], depth: int) -> None:
         if depth > MAX_DEPTH:
@@ -234,8 +234,9 @@ def _split(expression: str) -> list[str]:
     while at < len(expression):
         token = _TOKEN.match(expression, at)
         if token is None or len(tokens) > MAX_TOKENS:
+            rest = expression[at : at + 40]
             raise ExpansionError(
-                f'{expression[:200]}: syntax error: invalid arithmetic operator (error token is "{expression[at : at + 40]}")'
+                f'{expression[:200]}: syntax error: invalid arithmetic operator (error token is "{rest}")'
             )
         tokens.append(token[token.lastgroup or 0])
         at = token.end()

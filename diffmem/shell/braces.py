@@ -5,6 +5,7 @@ Standard library only: this module runs in the worker.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from diffmem.shell.stops import MAX_WORDS, ExpansionError
 from diffmem.shell.tree import Part, Text, Word
@@ -51,7 +52,8 @@ def _expand(atoms: Sequence[_Atom]) -> list[list[_Atom]]:
 
 def _closing(atoms: Sequence[_Atom], at: int) -> tuple[int | None, list[int]]:
     """Where the brace at `at` closes, and its own commas."""
-    depth, commas = 0, []
+    depth = 0
+    commas: list[int] = []
     for position in range(at, len(atoms)):
         if atoms[position] == "{":
             depth += 1
@@ -67,7 +69,7 @@ def _closing(atoms: Sequence[_Atom], at: int) -> tuple[int | None, list[int]]:
 def _alternatives(atoms: Sequence[_Atom], at: int, close: int, commas: list[int]) -> list[list[_Atom]]:
     if commas:
         edges = [at, *commas, close]
-        found = [one for start, end in zip(edges, edges[1:], strict=False) for one in _expand(atoms[start + 1 : end])]
+        found = [one for start, end in pairwise(edges) for one in _expand(atoms[start + 1 : end])]
         if len(found) > MAX_WORDS:
             raise ExpansionError(f"braces expand to more than {MAX_WORDS} words")
         return found

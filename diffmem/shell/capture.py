@@ -14,17 +14,19 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 class Captured:
     """`head` and `tail` of an output; they meet where nothing lies between.
 
-    `between_bytes` and `between_lines` count what is in neither. A line of the head that was cut says so: `…[+123 characters]`.
+    `between_bytes` and `between_lines` count what is in neither. A line of the head that was cut says so: `…[+123
+    characters]`.
     """
 
     head: bytes
     tail: bytes
     between_bytes: int
     between_lines: int
+    cuts_lines: bool
 
 
 class Capture:
-    """Takes an output in chunks. Two thirds of `max_bytes` are for the head; where `raw`, all of it, and no line is cut."""
+    """Takes an output in chunks: two thirds of `max_bytes` for the head; where `raw`, all of it, and no line is cut."""
 
     def __init__(self, max_bytes: int, raw: bool) -> None:
         self._head_bytes = max_bytes if raw else max_bytes * 2 // 3
@@ -33,6 +35,7 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()
         self._line = 0
+        self._has_cut = False
         self._between_bytes = 0
         self._between_lines = 0
         self.total_bytes = 0
@@ -50,7 +53,7 @@ class Capture:
         """What was taken so far."""
         self._end_line()
         self._trim()
-        return Captured(bytes(self._head), bytes(self._tail), self._between_bytes, self._between_lines)
+        return Captured(bytes(self._head), bytes(self._tail), self._between_bytes, self._between_lines, self._has_cut)
 
     def _feed_head(self, data: bytes) -> bytes:
         """Keep the beginning of `data`, lines cut; what does not fit comes back."""
@@ -77,6 +80,7 @@ class Capture:
 
     def _end_line(self) -> None:
         if self._cuts_lines and self._line > LINE_CHARACTERS:
+            self._has_cut = True
             self._head += f"…[+{self._line - LINE_CHARACTERS} characters]".encode()
         self._line = 0
 

@@ -1,71 +1,61 @@
-"""What the shell's processes tell the worker that watches them: one JSON object a line, each write atomic.
+"""What the shell and its subshells have to say beside the output: refusals, hints, and that the call must end.
 
+The shell keeps it; a subshell sends it to the shell through a pipe, one JSON object a line, each write atomic.
 Standard library only: this module runs in the worker.
 """
 
 import json
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
+
+Kind = Literal["refused", "hint", "stop"]
 
 _MAX_TEXT = 600
+_MAX_NOTES = 12
 
 
 class Reports:
-    """The writing end, shared by the shell and its subshells; the acknowledgements come back to the shell alone."""
+    """The notes on one command after the other; see `take`."""
 
-    def __init__(self, descriptor: int, acknowledgements: int) -> None:
-        self._descriptor = descriptor
-        self._acknowledgements = acknowledgements
-
-    def began(self, number: int) -> None:
-        """The top-level command of this number starts."""
-        self._send("began", number)
-
-    def ended(self, number: int, status: int) -> None:
-        """The command ended and its output is complete; comes back when the output has been taken."""
-        self._send("ended", number, status)
-        os.read(self._acknowledgements, 1)
-
-    def refused(self, message: str) -> None:
-        """A simple command was refused."""
-        self._send("refused", message[:_MAX_TEXT])
-
-    def hint(self, message: str) -> None:
-        """Something the model should know beside the output."""
-        self._send("hint", message[:_MAX_TEXT])
-
-    def cut(self, reason: str) -> None:
-        """The command was ended before its end; those after it still run."""
-        self._send("cut", reason)
-
-    def stop(self, reason: str) -> None:
-        """A bound of the call is reached: everything is to be ended."""
-        self._send("stop", reason[:_MAX_TEXT])
-
-    def finished(self, status: int) -> None:
-        """Nothing is left to run."""
-        self._send("finished", status)
-
-    def _send(self, *message: object) -> None:
-        os.write(self._descriptor, json.dumps(message).encode() + b"\n")
-
-
-class Inbox:
-    """The reading end: complete messages out of what has arrived."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self) -> None:
+        self.descriptor, self._sending = os.pipe()
+        os.set_blocking(self.descriptor, False)
+        self._is_subshell = False
         self._buffer = b""
+        self._notes: dict[Kind, list[str]] = {}
 
-    def receive(self) -> Iterator[list[Any]]:
-        """The messages that are complete after one read, which waits where nothing has arrived.
+    def enter_subshell(self) -> None:
+        """From here on notes go to the shell this process was forked from."""
+        self._is_subshell = True
 
-        Raises:
-            EOFError: every writer is gone.
-        """
-        data = os.read(self._descriptor, 65536)
-        if not data:
-            raise EOFError
-        *lines, self._buffer = (self._buffer + data).split(b"\n")
-        yield from (json.loads(line) for line in lines)
+    def note(self, kind: Kind, text: str) -> None:
+        """Note something once."""
+        if self._is_subshell:
+            os.write(self._sending, json.dumps((kind, text[:_MAX_TEXT])).encode() + b"\n")
+        else:
+            self._keep(kind, text[:_MAX_TEXT])
+
+    def receive(self) -> None:
+        """Take what subshells have sent."""
+        try:
+            while data := os.read(self.descriptor, 65536):
+                *lines, self._buffer = (self._buffer + data).split(b"\n")
+                for line in lines:
+                    self._keep(*json.loads(line))
+        except BlockingIOError:
+            return
+
+    @property
+    def stop(self) -> str | None:
+        """The bound of the call that a subshell reached, if one did."""
+        return next(iter(self._notes.get("stop", ())), None)
+
+    def take(self, kind: Kind) -> Sequence[str]:
+        """The notes of one kind since they were last taken."""
+        return self._notes.pop(kind, [])
+
+    def _keep(self, kind: Kind, text: str) -> None:
+        kept = self._notes.setdefault(kind, [])
+        if text not in kept and len(kept) < _MAX_NOTES:
+            kept.append(text)

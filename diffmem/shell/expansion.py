@@ -1,9 +1,8 @@
-"""From the words of a command to its arguments: parameters, substitutions, arithmetic, splitting, globs, in bash's order.
+"""From the words of a command to its arguments: parameters, substitutions, arithmetic, splitting, globs, as in bash.
 
 Standard library only: this module runs in the worker.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from diffmem.shell.state import State
 from diffmem.shell.stops import MAX_TEXT, MAX_WORDS, ExpansionError, UnsetError
 from diffmem.shell.tree import Arithmetic, Block, Parameter, Text, Word
 
+_BLANKS = re.compile(r"[ \t\n]+")
 _Expanded = tuple[str, bool, bool]
 """Some text, whether it is quoted, and whether it is split into fields."""
 
@@ -49,12 +49,14 @@ class Expander:
         return _bounded("".join(text for text, _, _ in self._expand(word)))
 
     def _fields(self, word: Word) -> list[str]:
+        if _is_literal(word):
+            return ["".join(part.value for part in word if isinstance(part, Text))]
         found: list[str] = []
         cwd = ""
         for field in _split(self._expand(word), self._state.separators):
             matches: list[str] = []
             if is_pattern(field):
-                cwd = cwd or os.getcwd()
+                cwd = cwd or self._state.directory
                 matches = self._state.globs.expand(field, cwd)
             found.extend(matches or ["".join(text for text, _ in field)])
         return found
@@ -114,6 +116,13 @@ class Expander:
         return parameters.trim(value, self._pieces(arguments[0]), operator)
 
 
+def _is_literal(word: Word) -> bool:
+    """Whether a word is one field as it stands, as most are."""
+    return bool(word) and all(
+        isinstance(part, Text) and (part.quoted or not is_pattern([(part.value, False)])) for part in word
+    )
+
+
 def _bounded(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise ExpansionError(f"more than {MAX_TEXT} characters in one word")
@@ -146,6 +155,8 @@ def _split(expanded: Iterable[_Expanded], separators: str) -> list[list[Piece]]:
 
 
 def _delimiter(blanks: str, others: str) -> re.Pattern[str] | None:
+    if blanks == " \t\n" and not others:
+        return _BLANKS
     blank = f"[{re.escape(blanks)}]" if blanks else "(?!)"
     other = f"[{re.escape(others)}]" if others else "(?!)"
     return re.compile(f"{blank}*{other}{blank}*|{blank}+") if blanks or others else None

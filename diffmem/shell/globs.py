@@ -4,19 +4,21 @@ Standard library only: this module runs in the worker.
 """
 
 import os
+import posixpath
 from collections.abc import Sequence
 
 from diffmem.shell.patterns import Pattern, Piece, is_pattern
-from diffmem.shell.policy import paths
-from diffmem.shell.policy.verdict import Place
+from diffmem.shell.policy.verdict import BadValue, Place
+from diffmem.shell.rules import Rules
 from diffmem.shell.stops import MAX_VISITED, MAX_WORDS, ExpansionError
 
 
 class Globs:
     """Expands patterns against the files of one tree; `visited` counts the directory entries looked at."""
 
-    def __init__(self, tree: str) -> None:
+    def __init__(self, tree: str, rules: Rules) -> None:
         self._tree = tree
+        self._rules = rules
         self.visited = 0
 
     def expand(self, field: Sequence[Piece], cwd: str) -> list[str]:
@@ -46,7 +48,7 @@ class Globs:
         pattern = Pattern.of(component)
         first = next((text for text, _ in component if text), "")
         try:
-            with os.scandir(os.path.join(place.cwd, prefix)) as entries:
+            with os.scandir(posixpath.join(place.cwd, prefix)) as entries:
                 names = [entry.name for entry in entries if last or entry.is_dir()]
         except OSError:
             return []
@@ -57,14 +59,14 @@ class Globs:
 
     def _inside(self, path: str, place: Place) -> bool:
         try:
-            paths.inside(path or ".", place)
-        except ValueError:
+            self._rules.path(path or ".", place)
+        except BadValue:
             return False
         return True
 
     def _exists(self, path: str, place: Place) -> bool:
-        parent = os.path.dirname(path.rstrip("/"))
-        return self._inside(parent, place) and os.path.lexists(os.path.join(place.cwd, path))
+        parent = path.rstrip("/").rpartition("/")[0] or ("/" if path.startswith("/") else "")
+        return self._inside(parent, place) and posixpath.lexists(posixpath.join(place.cwd, path))
 
 
 def _components(field: Sequence[Piece]) -> list[list[Piece]]:

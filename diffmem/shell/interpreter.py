@@ -14,7 +14,7 @@ from diffmem.shell.policy import Admitted, Refused
 from diffmem.shell.processes import Processes
 from diffmem.shell.state import State
 from diffmem.shell.stops import MAX_ITERATIONS, ExpansionError, LoopExit, ShellExit, Stop, UnsetError
-from diffmem.shell.streams import RedirectError, write
+from diffmem.shell.streams import RedirectError
 from diffmem.shell.tree import Block, Command, For, Group, If, Not, Pipeline, Refusal, Statement, While
 
 REFUSED = 126
@@ -68,19 +68,19 @@ class Interpreter:
 
     def write(self, data: bytes) -> None:
         """Write to standard output."""
-        write(1, data)
+        self._processes.write(1, data)
 
     def complain(self, message: str) -> None:
         """Write a line to standard error, with the shell's prefix."""
-        write(2, encoded(f"bash: line 1: {message}\n"))
+        self._processes.write(2, encoded(f"bash: line 1: {message}\n"))
 
     def complain_as(self, name: str, message: str) -> None:
         """Write a line to standard error as the program `name` would."""
-        write(2, encoded(f"{name}: {message}\n"))
+        self._processes.write(2, encoded(f"{name}: {message}\n"))
 
     def trace(self, line: str) -> None:
         """Write a line to standard error as it is."""
-        write(2, encoded(f"{line}\n"))
+        self._processes.write(2, encoded(f"{line}\n"))
 
     def run(self, argv: Sequence[str]) -> int:
         """The status of one command that xargs built; its standard input is empty."""
@@ -102,7 +102,7 @@ class Interpreter:
         admitted = self.jobs.admit(argv)
         if admitted.kind == "builtin":
             return self._builtin(admitted, command)
-        with self.jobs.streams.opened(command.redirects) as pairs, self._processes.timed():
+        with self.jobs.streams.opened(command.redirects) as pairs, self._processes.limited():
             return self.jobs.program(admitted, pairs)
 
     def _assign(self, command: Command) -> int:
@@ -115,17 +115,15 @@ class Interpreter:
             return self.state.substituted or 0
 
     def _builtin(self, admitted: Admitted, command: Command) -> int:
-        """A builtin in this process. The one assignment that may stand before it, `IFS=` before `read`, holds for it alone."""
+        """A builtin in this process; an assignment before it (`IFS=` before `read` alone may stand there) is undone."""
         separators = self.state.variables.get("IFS")
         for assignment in command.assignments:
             self.state.variables[assignment.name] = self.jobs.expander.text(assignment.word)
         try:
-            with (
-                self.jobs.streams.replaced(command.redirects),
-                self._processes.timed(),
-                self._processes.interruptible(),
-            ):
-                return BUILTINS[admitted.argv[0]](self, list(admitted.argv[1:]))
+            with self.jobs.streams.replaced(command.redirects), self._processes.limited():
+                status = BUILTINS[admitted.argv[0]](self, list(admitted.argv[1:]))
+            self.jobs.teach(admitted.argv, status)
+            return status
         finally:
             if command.assignments:
                 self.state.variables.pop("IFS", None)
@@ -133,7 +131,7 @@ class Interpreter:
                     self.state.variables["IFS"] = separators
 
     def _refused(self, message: str) -> int:
-        self._reports.refused(message)
+        self._reports.note("refused", message)
         return REFUSED
 
     def _group(self, node: Group) -> int:

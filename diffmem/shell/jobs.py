@@ -9,17 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from diffmem.shell import policy
 from diffmem.shell.control import Reports
 from diffmem.shell.expansion import Expander
-from diffmem.shell.policy import Admitted, Refused, binaries
+from diffmem.shell.policy import Admitted, Refused
 from diffmem.shell.processes import Processes
+from diffmem.shell.rules import Rules
 from diffmem.shell.state import State
 from diffmem.shell.stops import MAX_COMMANDS, MAX_TEXT, ExpansionError, LoopExit, ShellExit, Stop
-from diffmem.shell.streams import RedirectError, Streams, write
+from diffmem.shell.streams import RedirectError, Streams
 from diffmem.shell.tree import Arithmetic, Block, Command, Parameter, Pipeline, Statement, Substitution, Word
 
-Check = Callable[[Sequence[str], str, str], Admitted]
 Teach = Callable[[Sequence[str], int], None]
 Pairs = Sequence[tuple[int, int]]
 """Descriptors to duplicate, in order: from, to."""
@@ -29,19 +28,19 @@ MISSING = 127
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every command of a call shares: the environments of git and of the other programs, git's global flags, the policy."""
+    """What all commands of a call share: environments for git and other programs, git's global flags, the policy."""
 
     git_environment: Mapping[str, str]
     environment: Mapping[str, str]
     git_flags: tuple[str, ...]
-    check: Check = policy.check
+    rules: Rules
 
 
 class Jobs:
     """Starts and waits for what one shell runs.
 
-    `run` interprets a statement in a fork. `allowance` is a descriptor from which each command and each fork takes one byte, all the
-    shells of a call together.
+    `run` interprets a statement in a fork. `allowance` is a descriptor from which each command and each fork takes
+    one byte, all the shells of a call together.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Jobs:
         self._run = run
         self._writers: list[int] = []
         self.expander = Expander(state, self.substitute)
-        self.streams = Streams(state.tree, self.expander.text, self._write_aside)
+        self.streams = Streams(settings.rules, state, self.expander.text, self._write_aside)
         self.teach: Teach = lambda argv, status: None
 
     def admit(self, argv: Sequence[str]) -> Admitted:
@@ -71,7 +70,7 @@ class Jobs:
             Refused: by the policy.
             Stop: as many commands as a call may run have been run.
         """
-        admitted = self._settings.check(argv, os.getcwd(), self._state.tree)
+        admitted = self._settings.rules.admit(argv, self._state.directory, self._state.tree)
         self._take_allowance()
         return admitted
 
@@ -86,14 +85,14 @@ class Jobs:
 
     def subshell(self, body: Block) -> int:
         """The status of a block that runs in a fork."""
-        with self._processes.timed():
+        with self._processes.limited():
             return self._processes.wait(self._fork(body, ()))
 
     def pipeline(self, node: Pipeline) -> int:
         """The status of the last stage, when every stage has ended."""
         stages: list[tuple[int | None, Admitted | None]] = []
         reading: int | None = None
-        with self._processes.timed(), self._processes.sharing(len(node.stages)):
+        with self._processes.limited(), self._processes.sharing(len(node.stages)):
             try:
                 for position, stage in enumerate(node.stages):
                     source, reading, writing = reading, None, None
@@ -121,7 +120,7 @@ class Jobs:
 
     def output_of(self, argv: Sequence[str]) -> str:
         """What one program writes, without counting and without hints."""
-        admitted = self._settings.check(argv, os.getcwd(), self._state.tree)
+        admitted = self._settings.rules.admit(argv, self._state.directory, self._state.tree)
         pairs = [(self.streams.null, 2)]
         return self._collect(lambda writing, _: self._spawn(admitted, [(writing, 1), *pairs]))[0].decode(
             errors="replace"
@@ -136,13 +135,12 @@ class Jobs:
         """What the process that `start` makes writes into a pipe, up to a bound, and its status."""
         reading, writing = os.pipe()
         data = bytearray()
-        with self._processes.timed():
+        with self._processes.limited():
             try:
                 pid = start(writing, reading)
                 os.close(writing)
-                with self._processes.interruptible():
-                    while len(data) <= MAX_TEXT and (chunk := os.read(reading, 65536)):
-                        data += chunk
+                while len(data) <= MAX_TEXT and (chunk := self._processes.read(reading, 65536)):
+                    data += chunk
             finally:
                 os.close(reading)
             return bytes(data), MISSING if pid is None else self._processes.wait(pid)
@@ -161,11 +159,13 @@ class Jobs:
         return self._fork(stage, [*pairs, *errors], other), None
 
     def _plainly_admitted(self, stage: Statement) -> Admitted | None:
-        """The program that a stage is, where that can be said here: no errors, nothing that runs or is set while expanding."""
+        """The program that a stage is, where that can be said here: no error, and nothing else runs or is set."""
         if not isinstance(stage, Command) or not _is_plain(stage):
             return None
         try:
-            admitted = self._settings.check(self.expander.arguments(stage.words), os.getcwd(), self._state.tree)
+            admitted = self._settings.rules.admit(
+                self.expander.arguments(stage.words), self._state.directory, self._state.tree
+            )
         except (ExpansionError, Refused):
             return None
         return None if admitted.kind == "builtin" else admitted
@@ -175,15 +175,15 @@ class Jobs:
         is_git = admitted.kind == "git"
         environment = self._settings.git_environment if is_git else self._settings.environment
         name, *rest = admitted.argv
-        path = binaries.find(name)
+        path = self._settings.rules.find(name)
         if path is None:
-            write(2, f"bash: line 1: {name}: command not found\n".encode())
+            self._processes.write(2, f"bash: line 1: {name}: command not found\n".encode())
             return None
         argv = [name, *(self._settings.git_flags if is_git else ()), *rest]
         try:
             return self._processes.spawn(path, argv, environment, [(os.POSIX_SPAWN_DUP2, *pair) for pair in pairs])
         except OSError as error:
-            write(2, f"bash: line 1: {name}: {error.strerror}\n".encode())
+            self._processes.write(2, f"bash: line 1: {name}: {error.strerror}\n".encode())
             return None
 
     def _fork(self, node: Statement, pairs: Pairs, other: int | None = None) -> int:
@@ -192,6 +192,7 @@ class Jobs:
 
     def _in_fork(self, node: Statement, pairs: Pairs, other: int | None) -> int:
         self._writers.clear()
+        self._reports.enter_subshell()
         try:
             for source, fd in pairs:
                 os.dup2(source, fd)
@@ -202,13 +203,13 @@ class Jobs:
         except LoopExit:
             return 0
         except Stop as stop:
-            self._reports.stop(str(stop))
-            return 126
+            self._reports.note("stop", str(stop))
+            return stop.status
 
     def _write_aside(self, writing: int, data: bytes, reading: int) -> None:
         def run() -> int:
             os.close(reading)
-            write(writing, data)
+            self._processes.write(writing, data)
             return 0
 
         self._take_allowance()

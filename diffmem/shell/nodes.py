@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tree_sitter import Language, Node, Parser, Tree
 from tree_sitter_bash import language
@@ -23,7 +24,8 @@ def parse(source: bytes) -> Tree:
     """The parser's tree of a whole command.
 
     Raises:
-        Refused: bash would not parse it, or it has so many operators that parsing takes seconds (tree-sitter-bash is quadratic
+        Refused: bash would not parse it, or it has so many operators that parsing takes seconds (tree-sitter-bash is
+        quadratic
             in some of them).
     """
     if len(_LONELY.findall(source)) > MAX_OPERATORS:
@@ -47,8 +49,7 @@ def parts(source: bytes, node: Node, start: int | None = None, end: int | None =
 
 def parts_on_line(source: bytes, node: Node) -> list[Node]:
     """As `parts`, with no newline between them that is not escaped: the parser joins lines in places."""
-    children = node.children
-    for before, after in zip(children, children[1:], strict=False):
+    for before, after in pairwise(node.children):
         blank(source, before.end_byte, after.start_byte, _GAP_ON_LINE)
     return parts(source, node)
 

@@ -6,9 +6,9 @@ A single command's output stands as it is. In a chain each command has its own:
     # Index
     #4f1c2a 1/2 exit 0
 
-The number after `#` is drawn for each call, since a file can hold lines that look like these. *Bounded*: `max_bytes` for all outputs
-together, divided so that a long output takes only what the short ones leave; of each two thirds from the head and one third from the
-tail, with counts of what is left out; 2,000 characters a line.
+The number after `#` is drawn for each call, since a file can hold lines that look like these. *Bounded*: `max_bytes`
+for all outputs together, divided so that a long output takes only what the short ones leave; of each two thirds from
+the head and one third from the tail, with counts of what is left out; 2,000 characters a line.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,21 @@ from dataclasses import dataclass
 
 from diffmem.shell.capture import LINE_CHARACTERS
 from diffmem.shell.cleaning import clean
+from diffmem.shell.worker import REFUSED
 
 _SOURCE_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class UnitOutput:
-    """One command that was run: what is left of its output (see `capture.Captured`) and what is to be said beside it."""
+    """One command that was run: what is left of its output (see `capture.Captured`) and what is said beside it."""
 
     status: int
     head: bytes
     tail: bytes
     between_bytes: int
     between_lines: int
+    cuts_lines: bool
     refused: tuple[str, ...]
     hints: tuple[str, ...]
     cut: str | None
@@ -51,7 +53,10 @@ class _Part:
 def shape(
     sources: Sequence[str], units: Sequence[UnitOutput | None], stopped: str | None, token: str, max_bytes: int
 ) -> Shaped:
-    """The text for the commands `sources`, of which `units` has the outputs; None: not run. `stopped` says why the call ended early."""
+    """The text for the commands `sources`, of which `units` has the outputs (None: not run).
+
+    `stopped` says why the call ended early.
+    """
     shares = _shares([0 if unit is None else _size(unit) for unit in units], max_bytes)
     single = len(sources) == 1
     lines: list[str] = []
@@ -76,8 +81,9 @@ def _notes(unit: UnitOutput | None, has_text: bool, single: bool) -> list[str]:
     notes = [*(f"refused: {clean(text)}" for text in unit.refused), *(f"hint: {clean(text)}" for text in unit.hints)]
     if unit.cut:
         notes.append(unit.cut)
-    if not single or unit.status or not (has_text or notes):
-        notes.append(f"exit {unit.status}" + ("" if has_text or unit.refused else " (no output)"))
+    said = bool(unit.refused) and unit.status == REFUSED
+    if not said and (not single or unit.status or not (has_text or notes)):
+        notes.append(f"exit {unit.status}" + ("" if has_text else " (no output)"))
     return notes
 
 
@@ -102,7 +108,9 @@ def _shares(sizes: Sequence[int], total: int) -> list[int]:
 
 def _fitted(unit: UnitOutput, share: int, mark: str) -> _Part:
     if not unit.between_bytes and _size(unit) <= share:
-        return _Part(_shown(unit.head) + _cut_lines(_shown(unit.tail)) if unit.tail else _shown(unit.head), False)
+        return _Part(
+            _shown(unit.head) + _cut_lines(_shown(unit.tail)) if unit.tail else _shown(unit.head), unit.cuts_lines
+        )
     whole = unit.head + unit.tail
     head = _first(unit.head if unit.between_bytes else whole, share * 2 // 3)
     tail = _last(unit.tail if unit.between_bytes else whole[len(head) :], share - share * 2 // 3)

@@ -93,7 +93,7 @@ def _check_size(size: int) -> None:
 
 
 def change_case(value: str, pattern: Sequence[Piece], operator: str) -> str:
-    """`${v^p}`, `^^`, `,`, `,,`: the first character, or each, that matches (an empty pattern: any) in the other case."""
+    """`${v^p}`, `^^`, `,`, `,,`: the first character, or each, that matches (no pattern: any) in the other case."""
     compiled = Pattern.of(pattern or [("?", False)])
     convert = str.upper if operator[0] == "^" else str.lower
     reach = len(value) if len(operator) == 2 else min(1, len(value))

@@ -1,6 +1,8 @@
-"""Redirections, from the parser's nodes: to and from /dev/null, between descriptors, and from a file of the tree or a text."""
+"""Redirections, from the parser's nodes: to /dev/null, between descriptors, from a file of the tree, from a text."""
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 from tree_sitter import Node
@@ -31,11 +33,13 @@ class Redirections:
             return (self._here_string(node),)
         return self._heredoc(node)
 
+    def read_all(self, redirects: Sequence[Node]) -> tuple[Redirect, ...]:
+        """What several do, in order."""
+        return tuple(one for node in redirects for one in self.read(node))
+
     def extra_words(self, node: Node) -> list[Node]:
         """Words of the command that the parser counts among a redirection's targets: all but the first."""
-        return (
-            [child for child in node.children_by_field_name("destination")][1:] if node.type == "file_redirect" else []
-        )
+        return node.children_by_field_name("destination")[1:] if node.type == "file_redirect" else []
 
     def _file(self, node: Node) -> tuple[Redirect, ...]:
         descriptor, operator, target = self._file_parts(node)
@@ -92,18 +96,13 @@ class Redirections:
         return (Redirect(0, "text", 0, word), *others)
 
     def _on_line(self, node: Node, delimiter: Node) -> list[Node]:
-        """The delimiter and what follows it on its line. The parser takes a body that begins with a backslash for arguments."""
+        """The delimiter and what follows it on its line; a body that begins with a backslash is mistaken for words."""
         newline = self._source.find(b"\n", delimiter.end_byte)
         on_line = [child for child in node.children[1:] if child.start_byte < newline]
+        right = node.child_by_field_name("right")
         for child in on_line:
-            known = child.type in (
-                *TYPES,
-                "heredoc_start",
-                "pipeline",
-                "&&",
-                "||",
-            ) or child == node.child_by_field_name("right")
-            if not known or child.end_byte > newline:
+            is_known = child.type in (*TYPES, "heredoc_start", "pipeline", "&&", "||") or child == right
+            if not is_known or child.end_byte > newline:
                 raise Refused(f"{nodes.near(self._source, child.start_byte)} is not understood after a heredoc")
         return on_line
 
@@ -111,7 +110,7 @@ class Redirections:
         last = node.children[-1]
         if not on_line or last.type != "heredoc_end":
             raise Refused(f"the heredoc has no line {delimiter['name'].decode()!r} that ends it")
-        for before, after in zip(on_line, on_line[1:], strict=False):
+        for before, after in pairwise(on_line):
             nodes.blank(self._source, before.end_byte, after.start_byte)
         start = self._source.find(b"\n", on_line[-1].end_byte) + 1
         nodes.blank(self._source, on_line[-1].end_byte, start)

@@ -6,6 +6,8 @@ Standard library only: this module runs in the worker.
 import os
 
 from diffmem.shell.globs import Globs
+from diffmem.shell.policy.verdict import Place
+from diffmem.shell.rules import Rules
 from diffmem.shell.stops import MAX_TEXT, MAX_VARIABLES, ExpansionError
 
 
@@ -23,14 +25,24 @@ class Variables(dict[str, str]):
 class State:
     """The state of one shell; a subshell works on its own copy, which a fork makes."""
 
-    def __init__(self, tree: str) -> None:
+    def __init__(self, tree: str, rules: Rules) -> None:
         self.tree = os.path.realpath(tree)
         self.variables = Variables()
-        self.globs = Globs(self.tree)
+        self.globs = Globs(self.tree, rules)
         self.status = 0
         self.substituted: int | None = None
         self.previous_directory: str | None = None
         self.loops = 0
+
+    @property
+    def directory(self) -> str:
+        """Where the shell is, as text that any name survives."""
+        return os.getcwd()  # noqa: PTH109
+
+    @property
+    def place(self) -> Place:
+        """Where the shell is, for the policy."""
+        return Place(self.directory, self.tree)
 
     @property
     def separators(self) -> str:

@@ -1,7 +1,7 @@
 """How statements hang together: what the parser nests as trees, as the flat chains and pipelines that bash means.
 
-The parser hangs a redirection on the whole of what stands before it (`a && b 2>&1`, `a | b >/dev/null`); in bash it belongs to
-the last command.
+The parser hangs a redirection on the whole of what stands before it (`a && b 2>&1`, `a | b >/dev/null`); in bash it
+belongs to the last command.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ HINTS: Mapping[str, str] = {
     "process_substitution": "<( ) is not here; use a pipe",
 }
 RESERVED = frozenset(
-    ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "function", "select", "{", "}", "!",
-     "[[", "]]")
+    ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "function",
+     "select", "{", "}", "!", "[[", "]]")
 )  # fmt: skip
 
 

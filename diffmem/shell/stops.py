@@ -4,6 +4,7 @@ Standard library only: this module runs in the worker.
 """
 
 MAX_COMMANDS = 400
+MAX_READ_BYTES = 16_000_000
 MAX_PROCESSES = 12
 MAX_WORDS = 4_000
 MAX_TEXT = 1_000_000
@@ -20,6 +21,10 @@ PIPELINE_MEMORY_BYTES = 768 * 1024 * 1024
 
 class Stop(Exception):
     """A bound of the call is reached: nothing more is run. The text says which bound."""
+
+    def __init__(self, reason: str, status: int = 126) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class Interrupted(Exception):

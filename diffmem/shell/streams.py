@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from diffmem.shell.policy import Refused, paths
-from diffmem.shell.policy.verdict import BadValue, Place
+from diffmem.shell.policy.verdict import BadValue
+from diffmem.shell.rules import Rules
+from diffmem.shell.state import State
 from diffmem.shell.tree import Redirect, Word
 
 
@@ -20,8 +22,11 @@ class RedirectError(Exception):
 class Streams:
     """Makes descriptors for redirections. `text` expands a word; `writer` starts a process that writes some bytes."""
 
-    def __init__(self, tree: str, text: Callable[[Word], str], writer: Callable[[int, bytes, int], None]) -> None:
-        self._tree = tree
+    def __init__(
+        self, rules: Rules, state: State, text: Callable[[Word], str], writer: Callable[[int, bytes, int], None]
+    ) -> None:
+        self._state = state
+        self._rules = rules
         self._text = text
         self._writer = writer
         self.null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -69,9 +74,8 @@ class Streams:
         return opened[-1]
 
     def _open(self, path: str) -> int:
-        place = Place(os.getcwd(), self._tree)
         try:
-            paths.check(path, place)
+            self._rules.path(path, self._state.place)
         except BadValue as error:
             raise Refused(f"< {path!r} {error}") from None
         if path == paths.NULL:
@@ -99,9 +103,3 @@ class Streams:
             self._writer(writing, data[written:], reading)
         os.close(writing)
         return reading
-
-
-def write(descriptor: int, data: bytes) -> None:
-    """Write all of `data`."""
-    while data:
-        data = data[os.write(descriptor, data) :]

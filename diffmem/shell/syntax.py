@@ -1,19 +1,23 @@
 """The grammar: the text of a command into the tree that is run.
 
-    parse("head -2 index.md | wc -l") == Block((Step(";", Pipeline((Command(...), Command(...)), (False,)), "head ..."),))
+    parse("head -2 index.md | wc -l") == Block((Step(";", Pipeline((Command(...), Command(...)), (False,)), "head
+    ..."),))
 
-tree-sitter-bash says how statements lie in the text, `words` says what each word means. *Covered*: a text that bash would
-not parse, or that is not understood with certainty, is refused as a whole; a statement that has no meaning here (a
-redirection to a file, a function, `&`) becomes a `Refusal` in its place, so that the statements beside it still run.
-*Not covered*: what a command may do; that is the policy's, on the words after every expansion.
+tree-sitter-bash says how statements lie in the text, `words` says what each word means. *Covered*: a text that bash
+would not parse, or that is not understood with certainty, is refused as a whole; a statement that has no meaning here
+(a redirection to a file, a function, `&`) becomes a `Refusal` in its place, so that the statements beside it still
+run. *Not covered*: what a command may do; that is the policy's, on the words after every expansion.
 """
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 
 from tree_sitter import Node
 
 from diffmem.shell import nodes, redirections
+from diffmem.shell.compounds import Compounds
 from diffmem.shell.policy import Refused
 from diffmem.shell.redirections import Redirections
 from diffmem.shell.statements import HINTS, RESERVED, chain, pipeline_stages
@@ -21,18 +25,13 @@ from diffmem.shell.tree import (
     Assignment,
     Block,
     Command,
-    For,
-    Group,
-    If,
     Link,
     Not,
     Pipeline,
-    Redirect,
     Refusal,
     Statement,
     Step,
     Text,
-    While,
     Word,
 )
 from diffmem.shell.words import Lexer
@@ -42,7 +41,6 @@ MAX_STAGES = 8
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_END = -1
 
 
 def parse(command: str, max_bytes: int = 20_000) -> Block:
@@ -58,7 +56,7 @@ def parse(command: str, max_bytes: int = 20_000) -> Block:
     if len(source) > max_bytes:
         raise Refused(f"the command is {len(source)} bytes long; at most {max_bytes} are read")
     root = nodes.parse(source).root_node
-    block = _Reader(source, root).block(nodes.parts(source, root, 0, len(source)), len(source))
+    block = _Reader(source, root).block(nodes.parts(source, root, 0, len(source)), len(source), False)
     if not block.steps:
         raise Refused("the command is empty; for example: head -20 index.md")
     return block
@@ -71,9 +69,10 @@ class _Reader:
         self._source = source
         self._lexer = Lexer(source, self._substitutions(root))
         self._redirections = Redirections(source, self._lexer)
+        self._compounds = Compounds(source, self._lexer, self._redirections, self.block)
         self._words = 0
 
-    def block(self, children: Sequence[Node], end: int, closed: bool = False) -> Block:
+    def block(self, children: Sequence[Node], end: int, closed: bool) -> Block:
         """The statements among `children`; where `closed`, each must end before `end`, which a keyword follows."""
         steps: list[Step] = []
         for position, node in enumerate(children):
@@ -105,7 +104,7 @@ class _Reader:
         for link, element, redirects in chain(self._source, node):
             after = max([element.end_byte, *(one.end_byte for one in redirects if one.type != "heredoc_redirect")])
             source = self._source[element.start_byte : after].decode(errors="replace")
-            steps.append(Step(link, self._guarded(lambda e=element, r=redirects: self._statement(e, r)), source))  # type: ignore[misc]
+            steps.append(Step(link, self._guarded(partial(self._statement, element, redirects)), source))
             steps += [step for one in redirects for step in self._continued(one)]
         return steps
 
@@ -136,23 +135,23 @@ class _Reader:
             stages[0:1] = pipeline_stages(self._source, inner[0], stages[0].redirects, stages[0].both)
         if len(stages) > MAX_STAGES:
             raise Refused(f"a pipeline has at most {MAX_STAGES} commands")
-        bodies = tuple(self._guarded(lambda s=stage: self._element(s.node, s.redirects)) for stage in stages)  # type: ignore[misc]
+        bodies = tuple(self._guarded(partial(self._element, one.node, one.redirects)) for one in stages)
         whole = bodies[0] if len(bodies) == 1 else Pipeline(bodies, tuple(stage.both for stage in stages[:-1]))
         return Not(whole) if negated else whole
 
     def _element(self, node: Node, redirects: Sequence[Node]) -> Statement:
-        readers = {
+        readers: dict[str, Callable[[Node, Sequence[Node]], Statement]] = {
             "command": self._command,
             "test_command": self._test,
             "unset_command": self._plain,
             "variable_assignment": self._assignments,
             "variable_assignments": self._assignments,
             "redirected_statement": self._redirects_alone,
-            "subshell": self._group,
-            "compound_statement": self._group,
-            "for_statement": self._for,
-            "while_statement": self._while,
-            "if_statement": self._if,
+            "subshell": self._compounds.group,
+            "compound_statement": self._compounds.group,
+            "for_statement": self._compounds.for_loop,
+            "while_statement": self._compounds.while_loop,
+            "if_statement": self._compounds.condition,
         }
         if node.type not in readers:
             raise Refused(HINTS.get(node.type, f"{nodes.near(self._source, node.start_byte)} is not understood"))
@@ -183,20 +182,16 @@ class _Reader:
     ) -> Command:
         extra = [word for one in redirects for word in self._redirections.extra_words(one)]
         found = [self._word(word) for word in sorted([*words, *extra], key=lambda one: one.start_byte)]
-        return Command(assignments, tuple(found), self._redirects(redirects))
-
-    def _redirects(self, redirects: Sequence[Node]) -> tuple[Redirect, ...]:
-        return tuple(one for node in redirects for one in self._redirections.read(node))
+        return Command(assignments, tuple(found), self._redirections.read_all(redirects))
 
     def _apart(self, children: Sequence[Node]) -> None:
-        """Return where the words of a command are apart, on one line: the parser joins lines, and splits words, in places."""
-        for before, after in zip(children, children[1:], strict=False):
+        """Return where the words of a command are apart and on one line; in places the parser joins or splits them."""
+        for before, after in pairwise(children):
             between = self._source[before.end_byte : after.start_byte].replace(b"\\\n", b"")
             is_redirect = after.type in redirections.TYPES and after.children[0].type != "file_descriptor"
             if b"\n" in between or not (between or is_redirect):
-                raise nodes.Misread(
-                    f"{nodes.near(self._source, before.start_byte)} is not understood; quote what belongs together"
-                )
+                near = nodes.near(self._source, before.start_byte)
+                raise nodes.Misread(f"{near} is not understood; quote what belongs together")
 
     def _word(self, node: Node) -> Word:
         self._words += 1
@@ -207,13 +202,13 @@ class _Reader:
     def _test(self, node: Node, redirects: Sequence[Node]) -> Command:
         opening, closing = node.children[0], node.children[-1]
         if (opening.type, closing.type) != ("[", "]"):
-            raise Refused(HINTS[opening.type] if opening.type in HINTS else "this test is not understood")
+            raise Refused(HINTS.get(opening.type, "this test is not understood"))
         words = self._lexer.words(opening.end_byte, closing.start_byte)
         bracket: Word = (Text("[", True),)
-        return Command((), (bracket, *words, (Text("]", True),)), self._redirects(redirects))
+        return Command((), (bracket, *words, (Text("]", True),)), self._redirections.read_all(redirects))
 
     def _plain(self, node: Node, redirects: Sequence[Node]) -> Command:
-        return Command((), self._lexer.words(node.start_byte, node.end_byte), self._redirects(redirects))
+        return Command((), self._lexer.words(node.start_byte, node.end_byte), self._redirections.read_all(redirects))
 
     def _redirects_alone(self, node: Node, redirects: Sequence[Node]) -> Command:
         return self._simple([], [*nodes.parts(self._source, node), *redirects])
@@ -221,7 +216,7 @@ class _Reader:
     def _assignments(self, node: Node, redirects: Sequence[Node]) -> Command:
         several = nodes.parts(self._source, node) if node.type == "variable_assignments" else [node]
         self._apart(several)
-        return Command(tuple(self._assignment(one) for one in several), (), self._redirects(redirects))
+        return Command(tuple(self._assignment(one) for one in several), (), self._redirections.read_all(redirects))
 
     def _assignment(self, node: Node) -> Assignment:
         name, sign, *value = node.children
@@ -233,64 +228,6 @@ class _Reader:
         word = self._lexer.word(sign.end_byte, node.end_byte) if node.end_byte > sign.end_byte else ()
         return Assignment(text, sign.type == "+=", word)
 
-    def _group(self, node: Node, redirects: Sequence[Node]) -> Group:
-        opening, *body, closing = nodes.parts(self._source, node)
-        subshell = opening.type == "("
-        if opening.type not in ("(", "{"):
-            raise Refused(HINTS.get(opening.type, "this group is not understood"))
-        if not subshell and self._source[opening.end_byte : opening.end_byte + 1] not in (b" ", b"\t", b"\n"):
-            raise Refused("a blank must follow {")
-        return Group(self._body(body, closing.start_byte, not subshell), subshell, self._redirects(redirects))
-
-    def _body(self, children: Sequence[Node], end: int, closed: bool = True) -> Block:
-        if not children:
-            raise Refused("syntax error: no command where one must stand")
-        with self._lexer.deeper():
-            return self.block(children, end, closed)
-
-    def _do(self, node: Node) -> Block:
-        opening, *body, closing = nodes.parts(self._source, node)
-        if (node.type, opening.type, closing.type) != ("do_group", "do", "done"):
-            raise Refused(f"{nodes.near(self._source, node.start_byte)} is not understood")
-        return self._body(body, closing.start_byte)
-
-    def _for(self, node: Node, redirects: Sequence[Node]) -> For:
-        keyword, name, *rest, body = nodes.parts(self._source, node)
-        if keyword.type != "for" or not rest or rest[0].type != "in":
-            raise Refused("write a loop as: for NAME in WORDS; do COMMANDS; done")
-        values = [child for child in rest[1:] if child.type not in (";", "\n")]
-        words = self._lexer.words(values[0].start_byte, values[-1].end_byte) if values else ()
-        return For(self._text(name), words, self._do(body), self._redirects(redirects))
-
-    def _while(self, node: Node, redirects: Sequence[Node]) -> While:
-        keyword, *condition, body = nodes.parts(self._source, node)
-        block = self._body(condition, body.start_byte)
-        return While(block, self._do(body), keyword.type == "until", self._redirects(redirects))
-
-    def _if(self, node: Node, redirects: Sequence[Node]) -> If:
-        _, *children, _ = nodes.parts(self._source, node)
-        clauses = [child for child in children if child.type in ("elif_clause", "else_clause")]
-        own = [child for child in children if child not in clauses]
-        first = clauses[0].start_byte if clauses else node.children[-1].start_byte
-        ends = [*(clause.start_byte for clause in clauses[1:]), node.children[-1].start_byte]
-        branches = [self._branch(own, first)]
-        otherwise = Block(())
-        for clause, end in zip(clauses, ends, strict=False):
-            _, *inner = nodes.parts(self._source, clause)
-            if clause.type == "elif_clause":
-                branches.append(self._branch(inner, end))
-            else:
-                otherwise = self._body(inner, end)
-        return If(tuple(branches), otherwise, self._redirects(redirects))
-
-    def _branch(self, children: Sequence[Node], end: int) -> tuple[Block, Block]:
-        kinds = nodes.types(children)
-        if "then" not in kinds:
-            raise Refused("syntax error: an if needs a then")
-        then = kinds.index("then")
-        condition = self._body(children[:then], children[then].start_byte)
-        return condition, self._body(children[then + 1 :], end)
-
     def _substitutions(self, root: Node) -> dict[int, tuple[int, Callable[[], Block]]]:
         if b"$(" not in self._source and b"`" not in self._source:
             return {}
@@ -298,7 +235,7 @@ class _Reader:
         for node in nodes.walk(root):
             if node.type == "command_substitution":
                 start = node.start_byte + len(self._text(node)) - len(self._text(node).lstrip(" \t\n"))
-                found[start] = (node.end_byte, lambda one=node: self._substitution(one))  # type: ignore[misc]
+                found[start] = (node.end_byte, partial(self._substitution, node))
         return found
 
     def _substitution(self, node: Node) -> Block:
@@ -306,9 +243,9 @@ class _Reader:
         if (opening.type.strip(), closing.type) not in (("$(", ")"), ("`", "`")):
             raise Refused(f"{nodes.near(self._source, node.start_byte)} is not understood")
         if len(body) == 1 and body[0].type == "file_redirect":
-            cat = Command((), ((Text("cat", True),),), self._redirects(body))
+            cat = Command((), ((Text("cat", True),),), self._redirections.read_all(body))
             return Block((Step(";", cat, self._text(node)),))
-        return self._body(body, closing.start_byte, closed=False)
+        return self._compounds.body(body, closing.start_byte, closed=False)
 
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode(errors="replace")

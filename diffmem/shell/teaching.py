@@ -1,18 +1,20 @@
-"""Hints beside the true output of well-meant mistakes: a pattern that is none, a path that is nearly right, a history that is shorter.
+"""Hints beside the true output of well-meant mistakes: in a pattern, in a path, in how far the history reaches.
 
     grep "tea|coffee" f       '|' is an ordinary character in a basic pattern: grep -E 'tea|coffee'
     cat People/wife.md        'People/wife.md' does not exist; the nearest: memories/people/wife.md
-    git show HEAD~50          the history of this branch has 13 commits: the oldest is HEAD~12
+    git show HEAD~50          the history has 13 commits: the oldest is HEAD~12
 
 Standard library only: this module runs in the worker.
 """
 
 import difflib
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
-from diffmem.shell.policy import paths
+from diffmem.shell.policy import binaries, paths
 from diffmem.shell.policy.verdict import Place
 
 _MAX_FILES = 5_000
@@ -20,10 +22,7 @@ _MAX_HINTS = 2
 _EXTENDED = frozenset(("-E", "--extended-regexp", "-P", "--perl-regexp", "-F", "--fixed-strings"))
 _ORDINARY = re.compile(r"(?<!\\)[|+?]")
 _ANCESTOR = re.compile(r"\b(?:HEAD|main|@)(?:[~^][0-9]*)+")
-_READERS = frozenset(
-    ("cat", "head", "tail", "wc", "nl", "tac", "rev", "fold", "paste", "comm", "join", "cmp", "diff", "cut", "ls", "du", "stat", "file",
-     "sort", "uniq", "find", "grep", "sed", "gawk", "column")
-)  # fmt: skip
+_READERS = frozenset((*binaries.NAMES, "cd"))
 _TEXT_FIRST = frozenset(("grep", "sed", "gawk"))
 _NEAR = 0.75
 
@@ -41,11 +40,11 @@ def hints(argv: Sequence[str], status: int, place: Place, output_of: Callable[[S
 
 
 def nearest(path: str, place: Place, *, guess: bool) -> str | None:
-    """The file of the tree, relative to the place, that `path` most likely means: by letter case, folder, then (`guess`) likeness."""
+    """The file, relative to the place, that `path` may mean: by letter case, by folder, or (`guess`) by likeness."""
     files = list(_files(place.tree))
-    wanted = os.path.relpath(os.path.normpath(os.path.join(place.cwd, path)), place.tree)
+    wanted = posixpath.relpath(posixpath.normpath(posixpath.join(place.cwd, path)), place.tree)
     found = _same(wanted, files) or (_alike(wanted, files) if guess else None)
-    return os.path.relpath(os.path.join(place.tree, found), place.cwd) if found else None
+    return posixpath.relpath(posixpath.join(place.tree, found), place.cwd) if found else None
 
 
 def _same(wanted: str, files: Sequence[str]) -> str | None:
@@ -53,15 +52,19 @@ def _same(wanted: str, files: Sequence[str]) -> str | None:
     for file in files:
         if file.casefold() == folded:
             return file
-    name = os.path.basename(folded)
+    name = posixpath.basename(folded)
     names = (name, f"{name}.md")
-    return next((file for file in files if os.path.basename(file).casefold() in names), None)
+    return next((file for file in files if posixpath.basename(file).casefold() in names), None)
 
 
 def _alike(wanted: str, files: Sequence[str]) -> str | None:
-    by_name = {os.path.basename(file).casefold(): file for file in reversed(files)}
-    close = difflib.get_close_matches(os.path.basename(wanted).casefold(), list(by_name), n=1, cutoff=_NEAR)
+    by_name = {_stem(file): file for file in reversed(files)}
+    close = difflib.get_close_matches(_stem(wanted), list(by_name), n=1, cutoff=_NEAR)
     return by_name[close[0]] if close else None
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path).casefold())[0]
 
 
 def _files(tree: str) -> Iterator[str]:
@@ -79,7 +82,7 @@ def _files(tree: str) -> Iterator[str]:
             seen += 1
             if seen > _MAX_FILES:
                 return
-            yield os.path.relpath(entry.path, tree)
+            yield posixpath.relpath(entry.path, tree)
         folders += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
 
 
@@ -88,7 +91,7 @@ def _pattern_hint(argv: Sequence[str], status: int) -> Iterator[str]:
     is_grep = argv[0] == "grep" or argv[:2] == ("git", "grep")
     if not is_grep or status != 1 or _EXTENDED.intersection(options):
         return
-    patterns = [value for name, value in zip(options, options[1:], strict=False) if name in ("-e", "--regexp")]
+    patterns = [value for name, value in pairwise(options) if name in ("-e", "--regexp")]
     patterns += [option[2:] for option in options if option.startswith("-e") and len(option) > 2]
     for pattern in patterns or operands[:1]:
         ordinary = _ORDINARY.search(pattern)
@@ -101,11 +104,15 @@ def _paths(argv: Sequence[str], status: int) -> list[str]:
     options, operands = _split(argv)
     if argv[0] == "git":
         in_revisions = [word.partition(":")[2] for word in options if ":" in word and not word.startswith("-")]
-        return [path for path in [*operands, *(in_revisions if status else [])] if not re.search(r"[*?\[:]", path)]
+        return _plain([*operands, *(in_revisions if status else [])])
     if status == 0 or argv[0] not in _READERS:
         return []
     has_text = argv[0] in _TEXT_FIRST and not {"-e", "--regexp", "-f", "--expression", "--source"}.intersection(options)
-    return [path for path in operands[1 if has_text else 0 :] if path != "-"]
+    return _plain(operands[1 if has_text else 0 :])
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word != "-" and not re.search(r"[*?\[:]", word)]
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -4,8 +4,8 @@
     tool.run("grep -rn tea memories | head -5", checkout, deadline)
     ToolResult(output="memories/people/maya.md:12:- Likes tea.", exit_code=0, refused=False, ...)
 
-The text is parsed here (`syntax`); its tree runs in a confined worker (`sandbox`, `worker`) under the policy (`policy`); what it wrote
-is shaped here (`output`).
+The text is parsed here (`syntax`); its tree runs in a confined worker (`sandbox`, `worker`) under the policy
+(`policy`); what it wrote is shaped here (`output`).
 """
 
 import json
@@ -41,8 +41,9 @@ _FAILURES: Mapping[str, tuple[str, int]] = {
 class ToolResult:
     """What one command gave.
 
-    `refused` says that something in it was refused: all of it (`exit_code` 126) or some command of a chain, whose others ran.
-    `refusals` has the reasons; they are worth a line in the log each, since they are how an injection shows.
+    `refused` says that something in it was refused: all of it (`exit_code` 126) or some command of a chain, whose
+    others ran. `refusals` has the reasons; they are worth a line in the log each, since they are how an injection
+    shows.
     """
 
     output: str
@@ -61,7 +62,7 @@ class _Outcome:
 
 
 class Tool:
-    """One a process; threads share it. Nothing is started before the first `run` or `status`; `close` leaves no process."""
+    """One a process; threads share it. The first `run` or `status` starts its processes, `close` ends them."""
 
     def __init__(self, mode: SandboxMode, limits: Limits = Limits(), *, sandbox: Sandbox | None = None) -> None:  # noqa: B008
         self._limits = limits
@@ -70,10 +71,10 @@ class Tool:
     def run(
         self, command: str, checkout: Checkout, deadline: Deadline, *, raw: bool = False, max_output_bytes: int = 24_000
     ) -> ToolResult:
-        """What `command` gives on `checkout`: text for a model, or with `raw` what it writes to standard output and nothing else.
+        """What `command` gives on `checkout`: text for a model, or with `raw` its standard output and nothing else.
 
-        `raw` decodes as UTF-8 with replacement, keeps the first `max_output_bytes`, and has no text for refusals but `refusals`.
-        Running out of time is a result (`exit_code` 124), as is every other failure of the command.
+        `raw` decodes as UTF-8 with replacement, keeps the first `max_output_bytes`, and has no text for refusals but
+        `refusals`. Running out of time is a result (`exit_code` 124), as is every other failure of the command.
 
         Raises:
             ToolUnavailable: the configuration requires a sandbox that this host does not have.
@@ -138,6 +139,7 @@ def _unit(data: Mapping[str, Any]) -> UnitOutput:
         data["tail"].encode(errors="surrogateescape"),
         data["between_bytes"],
         data["between_lines"],
+        data["cuts_lines"],
         tuple(data["refused"]),
         tuple(data["hint"]),
         data["cut"],

@@ -1,11 +1,12 @@
-"""What a command means, as plain data: the tree that the parser makes, that crosses to the worker as JSON, and that is run.
+"""What a command means, as plain data: the tree that the parser makes, that crosses to the worker and that is run.
 
-A word is a tuple of parts. Brace expansion, splitting and globbing happen when it runs; quoting is already resolved into
-the parts' `quoted` flags, so that nothing is ever lexed twice. The JSON of a node is `["ClassName", field, ...]`.
+A word is a tuple of parts. Brace expansion, splitting and globbing happen when it runs; quoting is already resolved
+into the parts' `quoted` flags, so that nothing is ever lexed twice. The JSON of a node is `["ClassName", field,
+...]`.
 """
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, TypeAlias
 
 Link = Literal[";", "&&", "||"]
 
@@ -44,7 +45,7 @@ class Arithmetic:
     quoted: bool
 
 
-Part: TypeAlias = Union[Text, Parameter, Substitution, Arithmetic]
+Part: TypeAlias = Text | Parameter | Substitution | Arithmetic
 Word: TypeAlias = tuple[Part, ...]
 
 
@@ -156,7 +157,7 @@ class If:
     redirects: tuple[Redirect, ...]
 
 
-Statement: TypeAlias = Union[Command, Refusal, Pipeline, Not, Block, Group, For, While, If]
+Statement: TypeAlias = Command | Refusal | Pipeline | Not | Block | Group | For | While | If
 Compound = (Group, For, While, If)
 
 _CLASSES: dict[str, type[Any]] = {

@@ -1,4 +1,4 @@
-"""Words of a command: a span of source text into the parts of `tree.Word`, quoting and expansions resolved as bash does.
+"""Words of a command: a span of source text into the parts of `tree.Word`, quotes and expansions read as bash does.
 
 The parser's tree says where words and command substitutions lie; what a word means is read here from the source itself,
 since that tree drops blanks and misses expansions in places. Where the two disagree the word is refused.
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from diffmem.shell.quotes import ansi_c
 from diffmem.shell.policy import Refused
+from diffmem.shell.quotes import ansi_c
 from diffmem.shell.tree import Arithmetic, Block, Parameter, Part, Substitution, Text, Word
 
 MAX_DEPTH = 24
@@ -45,7 +45,10 @@ _DOUBLE_ARGUMENT = _Mode(b"}", quotes=False, escapes=b'$`"\\\n}', quoted=True, b
 
 
 class Lexer:
-    """Reads the words of one source. `substitutions` maps where a `$(` or a backtick starts to where it ends and its body."""
+    """Reads the words of one source.
+
+    `substitutions` maps where a `$(` or a backtick starts to where it ends, and a reader of its body.
+    """
 
     def __init__(self, source: bytes, substitutions: Mapping[int, tuple[int, Callable[[], Block]]]) -> None:
         self._source = source
@@ -240,7 +243,7 @@ class Lexer:
         )
 
     def _check_braces(self, word: Word, source: bytes) -> None:
-        """bash expands braces in the text, before names are read: in `{$a,b}c` and `$a{b,c}` the name would be another."""
+        """Return where braces do not change a name: bash expands them first, so that `$a{b,c}` is `$ab` and `$ac`."""
         has_name = any(isinstance(part, Parameter) and not part.quoted for part in word)
         if has_name and _NAME_MEETS_BRACE.search(source):
             raise Refused("write ${name}, not $name, in a word with braces")

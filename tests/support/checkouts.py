@@ -1,8 +1,7 @@
-"""Checkouts for the tool's tests, made from any repository as the product makes them: objects and one ref are taken, nothing else."""
+"""Checkouts for the tool's tests, made as the product makes them: objects and one ref are taken, nothing else."""
 
 import os
 import shutil
-import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,13 @@ OWNER = 60_998
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n\tsymlinks = false\n"
 
 
-def checkout_of(repository: Path, place: Path) -> Checkout:
-    """A checkout of the head of `repository` in the new directory `place`: read-only, without links or names that no memory holds."""
-    checkout = Checkout(place / "tree", place / "git", place / "objects", "")
-    place.mkdir()
-    checkout.tree.mkdir()
+def checkout_of(repository: Path, tree: Path) -> Checkout:
+    """A checkout of the head of `repository` in the new directory `tree`, with what belongs to it beside that.
+
+    Read-only, and without links or names that no memory holds.
+    """
+    checkout = Checkout(tree, tree.with_name(f"{tree.name}-git"), tree.with_name(f"{tree.name}-objects"), "")
+    tree.mkdir()
     shutil.copytree(repository / ".git" / "objects", checkout.objects, ignore=shutil.ignore_patterns("info"))
     head = (
         _git(["rev-parse", "HEAD"], {"GIT_DIR": str(repository / ".git"), "PATH": os.environ["PATH"]}).decode().strip()
@@ -28,19 +29,20 @@ def checkout_of(repository: Path, place: Path) -> Checkout:
     _run(checkout, "read-tree", head)
     for mode, name in _entries(checkout, head):
         if mode in ("100644", "100755") and _is_safe(name):
-            path = checkout.tree / os.fsdecode(name)
+            path = tree / os.fsdecode(name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(_run(checkout, "cat-file", "blob", b"HEAD:" + name))
     _run(checkout, "update-index", "-q", "--refresh", ok=(0, 1))
-    _make_read_only(place)
-    return Checkout(checkout.tree, checkout.git_dir, checkout.objects, head)
+    for part in (tree, checkout.git_dir, checkout.objects):
+        _make_read_only(part)
+    return Checkout(tree, checkout.git_dir, checkout.objects, head)
 
 
 def remove(place: Path) -> None:
-    """Delete what `checkout_of` made."""
+    """Delete a directory that checkouts are in."""
     for path in (place, *place.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o755)
     shutil.rmtree(place)
 
 

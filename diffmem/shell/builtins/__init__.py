@@ -1,5 +1,6 @@
-"""The commands that the interpreter carries out itself. Their words have passed the policy; their sizes are bounded here.
+"""The commands that the interpreter carries out itself.
 
+Their words have passed the policy; their sizes are bounded here.
 Standard library only: this package runs in the worker.
 """
 

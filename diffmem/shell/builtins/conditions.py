@@ -140,7 +140,7 @@ def _integer(text: str) -> int:
 
 def _status(path: str, follow: bool = True) -> os.stat_result | None:
     try:
-        return os.stat(path, follow_symlinks=follow)
+        return os.stat(path, follow_symlinks=follow)  # noqa: PTH116 - Path would take "" for "."
     except (OSError, ValueError):
         return None
 

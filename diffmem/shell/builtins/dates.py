@@ -8,8 +8,13 @@ from diffmem.shell.builtins.shell import Shell, encoded, options
 
 UTC = timezone.utc  # noqa: UP017
 
-_ISO = {"date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H+00:00", "minutes": "%Y-%m-%dT%H:%M+00:00", "seconds": "%Y-%m-%dT%H:%M:%S+00:00",
-        "ns": "%Y-%m-%dT%H:%M:%S,%N+00:00"}  # fmt: skip
+_ISO = {
+    "date": "%Y-%m-%d",
+    "hours": "%Y-%m-%dT%H+00:00",
+    "minutes": "%Y-%m-%dT%H:%M+00:00",
+    "seconds": "%Y-%m-%dT%H:%M:%S+00:00",
+    "ns": "%Y-%m-%dT%H:%M:%S,%N+00:00",
+}
 _RFC = {"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S+00:00", "ns": "%Y-%m-%d %H:%M:%S.%N+00:00"}
 _DATE = re.compile(
     r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ](?P<time>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:Z| ?UTC)?)?"

@@ -9,7 +9,7 @@ from diffmem.shell.builtins.shell import Shell, encoded, options
 def cd(shell: Shell, arguments: list[str]) -> int:
     """`cd [DIRECTORY]`: without one, or to `~`, the root of the memory; `cd -` goes back."""
     target = arguments[0] if arguments else "~"
-    before = os.getcwd()
+    before = shell.state.directory
     if target == "-":
         if shell.state.previous_directory is None:
             shell.complain("cd: OLDPWD not set")
@@ -21,7 +21,7 @@ def cd(shell: Shell, arguments: list[str]) -> int:
     except OSError as error:
         shell.complain(f"cd: {target}: {error.strerror}")
         return 1
-    if not _inside(os.getcwd(), shell.state.tree):
+    if not _inside(shell.state.directory, shell.state.tree):
         os.chdir(before)
         shell.complain(f"cd: {target}: is outside the memory")
         return 1
@@ -31,7 +31,7 @@ def cd(shell: Shell, arguments: list[str]) -> int:
 
 def pwd(shell: Shell, _arguments: list[str]) -> int:
     """`pwd`."""
-    shell.write(encoded(os.getcwd()) + b"\n")
+    shell.write(encoded(shell.state.directory) + b"\n")
     return 0
 
 

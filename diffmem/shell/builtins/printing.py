@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NoReturn
 
 from diffmem.shell.builtins.shell import Shell, encoded
 
@@ -10,8 +11,8 @@ _ESCAPE = re.compile(
     rb"|U(?P<long>[0-9A-Fa-f]{1,8})|(?P<letter>[abceEfnrtv\\\"'?]))"
 )
 _LETTERS = {
-    b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v",
-    b"\\": b"\\", b'"': b'"', b"'": b"'", b"?": b"?",
+    b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"E": b"\x1b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t",
+    b"v": b"\v", b"\\": b"\\", b'"': b'"', b"'": b"'", b"?": b"?",
 }  # fmt: skip
 _CONVERSION = re.compile(
     rb"%(?P<flags>[-+ #0']*)(?P<width>\*|[0-9]*)(?P<precision>\.(?:\*|[0-9]*))?[hlLqjzt]*?(?P<kind>[a-zA-Z%]|$)"
@@ -87,9 +88,9 @@ class _Printf:
 
     def _convert(self, at: int) -> int:
         found = _CONVERSION.match(self._template, at)
-        kind = found["kind"] if found else b""
-        if found is None or not kind:
+        if found is None or not found["kind"]:
             self._fail(f"`{self._template[at:].decode(errors='replace')}': missing format character")
+        kind = found["kind"]
         if kind == b"%":
             self._written.append(b"%")
         elif kind in b"sbqc":
@@ -102,7 +103,7 @@ class _Printf:
             self._fail(f"`{kind.decode()}': invalid format character")
         return found.end()
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str) -> NoReturn:
         self._status = 1
         self._shell.complain(f"printf: {message}")
         raise _End(b"")

@@ -38,8 +38,8 @@ def encoded(text: str) -> bytes:
 def options(arguments: Sequence[str], valued: Sequence[str] = ()) -> tuple[dict[str, list[str]], list[str]]:
     """Options, each with the values given to it, and operands.
 
-    `arguments` are in the policy's form: every option is a word of its own, `--long=value` or followed by its value where it is one
-    of `valued`, and `--` stands before the operands.
+    `arguments` are in the policy's form: every option is a word of its own, `--long=value` or followed by its value
+    where it is one of `valued`, and `--` stands before the operands.
     """
     found: dict[str, list[str]] = {}
     words = list(arguments)

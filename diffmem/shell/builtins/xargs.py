@@ -11,7 +11,17 @@ _MAX_CHARACTERS = 128 * 1024
 _VALUED = ("-n", "-L", "-s", "-P", "-I", "-d", "-a", "-E")
 _WORDS = re.compile(r"""(?:[^ \t\n"'\\]|\\(?:.|\n)|"[^"\n]*"|'[^'\n]*')+""")
 _UNQUOTED = re.compile(r"""\\(.|\n)|"([^"\n]*)"|'([^'\n]*)'""", re.DOTALL)
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "0": "\0"}
+_ESCAPES: dict[str, str] = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    "0": "\0",
+}
 
 
 def xargs(shell: Shell, arguments: list[str]) -> int:
@@ -46,11 +56,11 @@ def _run(shell: Shell, given: dict[str, list[str]], commands: Iterator[list[str]
 
 
 def _input(given: dict[str, list[str]]) -> str:
-    files = [*given.get("-a", ()), *given.get("--arg-file", ())]
+    file = _last(given, "-a", "--arg-file")
     try:
-        descriptor = os.open(files[-1], os.O_RDONLY | os.O_NONBLOCK) if files else os.dup(0)
+        descriptor = os.dup(0) if file is None else os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
-        raise ExpansionError(f"Cannot open input file ‘{files[-1]}’: {error.strerror}") from None
+        raise ExpansionError(f"Cannot open input file ‘{file}’: {error.strerror}") from None
     data = bytearray()
     try:
         while chunk := os.read(descriptor, 65536):
@@ -119,7 +129,7 @@ def _items(given: dict[str, list[str]], text: str, *, by_line: bool) -> Iterator
         items = (_unquoted(line.lstrip(" \t")) for line in text.split("\n") if line.strip())
     else:
         items = _words(text)
-    end = given.get("-E", [None])[-1]
+    end = _last(given, "-E")
     for item in items:
         if item == end:
             return
@@ -152,10 +162,9 @@ def _unquoted(word: str) -> str:
 def _delimiter(given: dict[str, list[str]]) -> str | None:
     if "-0" in given or "--null" in given:
         return "\0"
-    texts = [*given.get("-d", ()), *given.get("--delimiter", ())]
-    if not texts:
+    text = _last(given, "-d", "--delimiter")
+    if text is None:
         return None
-    text = texts[-1]
     if not text.startswith("\\") or len(text) < 2:
         return text
     if text[1] == "x" and len(text) > 2:
@@ -164,8 +173,13 @@ def _delimiter(given: dict[str, list[str]]) -> str | None:
 
 
 def _number(given: dict[str, list[str]], *names: str) -> int | None:
-    values = [value for name in names for value in given.get(name, ())]
-    return int(values[-1]) if values else None
+    value = _last(given, *names)
+    return int(value) if value else None
+
+
+def _last(given: dict[str, list[str]], *names: str) -> str | None:
+    values = [value for name in names for value in given.get(name, [])]
+    return values[-1] if values else None
 
 
 def _check(argv: list[str]) -> None:
