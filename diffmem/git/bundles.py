@@ -50,21 +50,21 @@ def read_header(file: BinaryIO) -> Header:
     """
     signature = _SIGNATURE.fullmatch(file.readline(_MAX_LINE_BYTES))
     if not signature:
-        raise NotABundle("it does not begin like one: '# v2 git bundle'")
+        raise NotABundle("a bundle begins with a line '# v2 git bundle'; this does not")
     if signature[1] == b"3":
         _check_capabilities(file)
     refs: dict[str, str] = {}
     while line := _line(file):
         match = _REF.fullmatch(line)
         if line.startswith("-"):
-            raise NotABundle("it builds on commits that are not in it: make it of a whole branch, not of a range")
+            raise NotABundle("the bundle builds on commits that it does not have: make it of a branch, not of a range")
         if not match:
-            raise NotABundle(f"its header has a line that is no ref: {line[:80]!r}")
+            raise NotABundle(f"the bundle's header has a line that is no ref: {line[:80]!r}")
         if len(refs) >= MAX_REFS:
-            raise NotABundle(f"it has more than {MAX_REFS} refs: make it of one branch")
+            raise NotABundle(f"the bundle has more than {MAX_REFS} refs: make it of one branch")
         refs[match[2]] = match[1]
     if not refs:
-        raise NotABundle("it has no branch")
+        raise NotABundle("the bundle has no branch")
     return Header(refs, file.tell())
 
 
@@ -77,15 +77,17 @@ def _check_capabilities(file: BinaryIO) -> None:
             file.seek(at)
             return
         if line != b"@object-format=sha1\n":
-            raise NotABundle(f"it needs {line[1:60].decode('ascii', 'replace').strip()!r}, which is not supported")
-    raise NotABundle("its header is too long")
+            raise NotABundle(
+                f"the bundle needs {line[1:60].decode('ascii', 'replace').strip()!r}, which is not supported"
+            )
+    raise NotABundle("the bundle's header is too long")
 
 
 def _line(file: BinaryIO) -> str:
     """The next line of a header, without its end; empty where the header ends."""
     data = file.readline(_MAX_LINE_BYTES)
     if not data.endswith(b"\n"):
-        raise NotABundle("its header is cut off, or has a line that is too long")
+        raise NotABundle("the bundle's header is cut off, or has a line that is too long")
     return data[:-1].decode("utf-8", "replace")
 
 

@@ -21,6 +21,7 @@ _KINDS = {_COMMIT: "commit", _TREE: "tree", _BLOB: "blob", _TAG: "tag", _OFFSET_
 _HEADER_BYTES = 12
 _TRAILER_BYTES = 20
 _MAX_VARINT_BYTES = 10
+_DELTA_HEADER_BYTES = 2 * _MAX_VARINT_BYTES
 _SLACK_BYTES = 128
 _MORE_BYTES = 8192
 _CHECK_EVERY = 512
@@ -71,7 +72,7 @@ def check_pack(file: BinaryIO, at: int, bounds: Bounds, deadline: Deadline) -> N
             raise NotABundle("no pack follows its header")
         count = int.from_bytes(data[at + 8 : at + _HEADER_BYTES], "big")
         if count > bounds.max_objects:
-            raise NotABundle(f"its pack counts {count} objects; {bounds.max_objects} are allowed")
+            raise NotABundle(f"the bundle's pack counts {count} objects; {bounds.max_objects} are allowed")
         end = len(data) - _TRAILER_BYTES
         at += _HEADER_BYTES
         together = 0
@@ -81,9 +82,11 @@ def check_pack(file: BinaryIO, at: int, bounds: Bounds, deadline: Deadline) -> N
             size, at = _object(data, at, end, bounds)
             together += size
             if together > bounds.max_object_bytes_together:
-                raise NotABundle(f"its objects have more than {bounds.max_object_bytes_together} bytes together")
+                raise NotABundle(
+                    f"the bundle's objects have more than {bounds.max_object_bytes_together} bytes together"
+                )
         if at != end:
-            raise NotABundle("its pack is not as long as its objects")
+            raise NotABundle("the bundle's pack is not as long as its objects")
 
 
 def _object(data: mmap.mmap, at: int, end: int, bounds: Bounds) -> tuple[int, int]:
@@ -91,21 +94,25 @@ def _object(data: mmap.mmap, at: int, end: int, bounds: Bounds) -> tuple[int, in
     entry = _entry(data, at, end)
     kind = _KINDS[entry.kind]
     if entry.size > bounds.max_bytes(kind):
-        raise NotABundle(f"its pack holds a {kind} of {entry.size} bytes; {bounds.max_bytes(kind)} are allowed")
+        raise NotABundle(
+            f"the bundle's pack holds a {kind} of {entry.size} bytes; {bounds.max_bytes(kind)} are allowed"
+        )
     content, at = _inflated(data, entry, end)
     if kind != "delta":
         return entry.size, at
     _, behind = _varint(content, 0, 0, 0)
     size, _ = _varint(content, behind, 0, 0)
     if size > bounds.max_blob_bytes:
-        raise NotABundle(f"its pack holds a delta that makes {size} bytes; {bounds.max_blob_bytes} are allowed")
+        raise NotABundle(
+            f"the bundle's pack holds a delta that makes {size} bytes; {bounds.max_blob_bytes} are allowed"
+        )
     return size, at
 
 
 def _entry(data: mmap.mmap, at: int, end: int) -> _Entry:
     head = data[at : min(end, at + 2 * _MAX_VARINT_BYTES + _TRAILER_BYTES)]
     if not head:
-        raise NotABundle("its pack is cut off")
+        raise NotABundle("the bundle's pack is cut off")
     kind = head[0] >> 4 & 7
     size, behind = _varint(head, 1, head[0] & 15, 4) if head[0] & 0x80 else (head[0] & 15, 1)
     if kind == _OFFSET_DELTA:
@@ -113,7 +120,7 @@ def _entry(data: mmap.mmap, at: int, end: int) -> _Entry:
     elif kind == _REF_DELTA:
         behind += 20
     elif kind not in _KINDS:
-        raise NotABundle(f"its pack holds an object of a kind that git does not have: {kind}")
+        raise NotABundle(f"the bundle's pack holds an object of a kind that git does not have: {kind}")
     return _Entry(kind, size, at + behind)
 
 
@@ -124,25 +131,25 @@ def _varint(data: bytes, at: int, value: int, shift: int) -> tuple[int, int]:
         shift += 7
         if not byte & 0x80:
             return value, at + length
-    raise NotABundle("its pack holds a number that does not end")
+    raise NotABundle("the bundle's pack holds a number that does not end")
 
 
 def _inflated(data: mmap.mmap, entry: _Entry, end: int) -> tuple[bytes, int]:
-    """The content of an entry, which has exactly the size that was claimed, and where its deflated data ends."""
+    """How the content of an entry begins, which has exactly the size that was claimed, and where its data ends."""
     inflater = zlib.decompressobj()
     at, step = entry.at, entry.size + _SLACK_BYTES
-    content = b""
+    content = bytearray()
     try:
         while not inflater.eof:
             fed = data[at : min(end, at + step)]
             if not fed:
-                raise NotABundle("its pack is cut off")
+                raise NotABundle("the bundle's pack is cut off")
             content += inflater.decompress(fed, entry.size + 1 - len(content))
             if len(content) > entry.size:
-                raise NotABundle("its pack holds an object that is larger than it claims")
+                raise NotABundle("the bundle's pack holds an object that is larger than it claims")
             at, step = at + len(fed), _MORE_BYTES
     except zlib.error as error:
-        raise NotABundle("its pack holds data that cannot be inflated") from error
+        raise NotABundle("the bundle's pack holds data that cannot be inflated") from error
     if len(content) != entry.size:
-        raise NotABundle("its pack holds an object that is smaller than it claims")
-    return content, at - len(inflater.unused_data)
+        raise NotABundle("the bundle's pack holds an object that is smaller than it claims")
+    return bytes(content[:_DELTA_HEADER_BYTES]), at - len(inflater.unused_data)

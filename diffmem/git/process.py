@@ -36,20 +36,23 @@ def run(
     args: Sequence[str],
     deadline: Deadline,
     *,
-    stdin: bytes | None = None,
+    stdin: bytes | BinaryIO | None = None,
     extra: Mapping[str, str] | None = None,
     allowed: Sequence[int] = (0,),
 ) -> Finished:
     """The end of `git ARGS...` on `checkout`; `extra` adds variables to its environment.
+
+    `stdin` is what it reads, or an open file, read from where its descriptor stands.
 
     Raises:
         GitError: an exit code that is not among `allowed`.
         DeadlineExceeded: the process was still running at the deadline, and is now dead.
     """
     deadline.check(f"git {args[0]}")
-    process = start(checkout, args, stdin=None if stdin is None else subprocess.PIPE, extra=extra)
+    given, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
+    process = start(checkout, args, stdin=source, extra=extra)
     try:
-        output, errors = process.communicate(stdin, timeout=deadline.remaining())
+        output, errors = process.communicate(given, timeout=deadline.remaining())
     except subprocess.TimeoutExpired as error:
         raise DeadlineExceeded(f"out of time during git {args[0]}") from error
     finally:
