@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.deploy.terraform import named
 from tests.support.gcloud import Gcloud, flag, known_flags, words
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -25,10 +26,10 @@ def project(directory: Path) -> Gcloud:
     return Gcloud(directory)
 
 
-def run(gcloud: Gcloud, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(gcloud: Gcloud, script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = gcloud.environment(**{"PROJECT": "demo", **variables})
-    program = gcloud.directory / "deploy" / script
-    return subprocess.run([program], env=environment, capture_output=True, text=True, check=False, timeout=60)
+    command = [gcloud.directory / "deploy" / script, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
 def deployment(gcloud: Gcloud) -> tuple[str, ...]:
@@ -175,3 +176,46 @@ def _unknown(tree: Any, call: tuple[str, ...]) -> list[str]:
         return [f"no command {' '.join(words(call))}"]
     names = [word.split("=")[0] for word in call if word.startswith("--")]
     return [name for name in names if name not in flags and name.replace("--no-", "--", 1) not in flags]
+
+
+RECORDER = """#!/bin/sh
+echo "terraform $*" >>"$RECORD"
+env | grep '^TF_VAR_' | sort >"$RECORD.variables"
+[ "$2" != init ] || mkdir deploy/terraform/.terraform
+"""
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> dict[str, str]:
+    """Variables that put a program in Terraform's place, which notes its arguments and the variables it is handed."""
+    program = tmp_path / "recorder"
+    program.write_text(RECORDER)
+    program.chmod(0o755)
+    return {"TERRAFORM": str(program), "RECORD": str(tmp_path / "record")}
+
+
+def test_terraform_is_handed_every_setting_and_every_secret(tmp_path: Path, recorder: dict[str, str]) -> None:
+    gcloud = project(tmp_path)
+    secrets = {"OPENAI_API_KEY": "sk-model", "DIFFMEM_API_KEYS": KEYS, "OPENAI_API_KEY_VERSION": "1"}
+    done = run(gcloud, "terraform.sh", "apply", "-auto-approve", **recorder, **secrets)
+    assert done.returncode == 0, done.stderr
+    calls = Path(recorder["RECORD"]).read_text().splitlines()
+    assert calls == [
+        "terraform -chdir=deploy/terraform init -input=false",
+        "terraform -chdir=deploy/terraform apply -auto-approve",
+    ]
+    handed = dict(line.split("=", 1) for line in Path(recorder["RECORD"] + ".variables").read_text().splitlines())
+    assert set(handed) >= {f"TF_VAR_{name}" for name in named("variable")}
+    assert (handed["TF_VAR_openai_api_key"], handed["TF_VAR_api_keys"]) == ("sk-model", KEYS)
+    assert handed["TF_VAR_bucket"] == "demo-diffmem"
+    assert "@sha256:" in handed["TF_VAR_image"]
+    assert len(handed["TF_VAR_id_secret"]) == 64
+
+
+def test_terraform_destroy_builds_nothing_and_says_what_it_keeps(tmp_path: Path, recorder: dict[str, str]) -> None:
+    gcloud = project(tmp_path)
+    done = run(gcloud, "terraform.sh", "destroy", **recorder)
+    assert done.returncode == 0, done.stderr
+    assert "demo-diffmem" in done.stderr
+    assert "diffmem-id-secret" in done.stderr
+    assert gcloud.calls() == []

@@ -37,9 +37,8 @@ def test_the_provider_knows_every_argument_and_block(key: tuple[str, str]) -> No
 
 
 def _unknown(block: Block, schema: dict[str, Any], meta: set[str]) -> Iterator[str]:
-    attributes = {*schema["required"], *schema["optional"]}
     given = {*block.arguments, *(name for name, _ in block.blocks)}
-    yield from (f"{name} is no argument" for name in set(block.arguments) - attributes - meta)
+    yield from (f"{name} is no argument" for name in set(block.arguments) - set(schema["attributes"]) - meta)
     yield from (f"{name} is missing" for name in set(schema["required"]) - given)
     for name, inner in block.blocks:
         if name in schema["blocks"]:

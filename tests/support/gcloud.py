@@ -4,8 +4,8 @@
     subprocess.run(["deploy/cloud-run.sh"], env=gcloud.environment(PROJECT="demo"))
     gcloud.calls()       [("services", "list", "--project=demo", ...), ...]
 
-*Covered*: what the deploy scripts ask for. *Not covered*: what Google would refuse; `known_flags` has the real gcloud's own
-table of flags, where that is installed.
+*Covered*: what the deploy scripts ask for. *Not covered*: what Google would refuse. `known_flags` has the real gcloud's
+own table of flags, where that is installed.
 """
 
 import os
