@@ -10,7 +10,7 @@ MAX_FACT_CHARS = 600
 MAX_CITATIONS = 3
 
 _CITATION = re.compile(r"[ \t]*\^\[([^\[\]#\s]+)(?:#(\d{1,9}))?\]")
-_BULLET = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_BULLET = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -5,12 +5,13 @@ and all other blocks must be what they were. An edit that cannot be made so is n
 """
 
 import difflib
+import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diffmem.memory.editing import Edited, line_ending
-from diffmem.memory.facts import citations, fact_key, with_citation, without_citation
+from diffmem.memory.facts import citation, citations, fact_key, with_citation, without_citation
 from diffmem.memory.names import name_key
 from diffmem.memory.outline import Fact, Heading, Outline, is_blank, outline
 from diffmem.memory.placement import Before, at_the_end, in_section, new_section
@@ -86,6 +87,34 @@ def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
             return edited
         text = edited.text
     return Edited(text)
+
+
+def confirm_fact(text: str, fact: Fact, marks: Sequence[str]) -> str:
+    """`text` with the citations `marks` after `fact`, a fact of its outline, as far as there is room for them."""
+    return _with_last_line(text, fact, lambda line: functools.reduce(with_citation, marks, line)) if marks else text
+
+
+def merge_duplicates(text: str, *, anywhere: bool = True) -> str:
+    """`text` with each fact once: the first stays, with the citations of all; where not `anywhere`, once a section."""
+    done: set[int] = set()
+    while pair := _duplicate(outline(text).facts, anywhere, done):
+        first, again = pair
+        done.add(again.start)
+        removed = remove_facts(text, [again])
+        if not removed.problem:
+            marks = [citation(stem, n) for stem, n in citations(again.text)]
+            text = confirm_fact(removed.text, first, marks)
+    return text
+
+
+def _duplicate(facts: Iterable[Fact], anywhere: bool, passed_over: Collection[int]) -> tuple[Fact, Fact] | None:
+    seen: dict[tuple[str, str], Fact] = {}
+    for fact in facts:
+        key = (fact.key, "" if anywhere else name_key(fact.heading))
+        if fact.key and key in seen and fact.start not in passed_over:
+            return seen[key], fact
+        seen.setdefault(key, fact)
+    return None
 
 
 def drop_citations(text: str, stem: str) -> str:

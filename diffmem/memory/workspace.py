@@ -56,6 +56,20 @@ class Workspace:
         """What was changed until now; equal exactly where the files are."""
         return dict(self._new)
 
+    def restore(self, state: Mapping[str, bytes | None]) -> None:
+        """Go back to an earlier `state`."""
+        for path in self.since(state):
+            data = state.get(path, self._old.get(path))
+            if data is None:
+                self.remove(path)
+            else:
+                self.put(path, decoded(data))
+
+    def since(self, state: Mapping[str, bytes | None]) -> dict[str, tuple[str, str]]:
+        """The texts, then and now, of the files that differ from an earlier `state`; empty where there is no file."""
+        paths = [path for path in {*self._new, *state} if self._new.get(path, ...) != state.get(path, ...)]
+        return {path: (decoded(state.get(path, self._old.get(path)) or b""), self.text(path)) for path in sorted(paths)}
+
     def changes(self, day: str) -> dict[str, bytes | None]:
         """What was changed, None for a file that is gone, with the manifest that belongs to it; else nothing.
 

@@ -263,6 +263,21 @@ def test_empty_sections_are_removed_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("- Works at Acme. ^[s#1]", "works  at ACME", True),
+        ("1. “So” \\# it – is", '"So" # it - is', True),
+        ("Met [[memories/people/maya|Maya]]", "Met Maya", True),
+        ("Pays 5 - 6 euros", "Pays 5 6 euros", False),
+        ("Lives at 3. Elm Street", "Lives at Elm Street", False),
+        ("Lives in Bonn", "Lives in Berlin", False),
+    ],
+)
+def test_two_spellings_of_one_fact_are_one(one: str, other: str, same: bool) -> None:
+    assert (fact_key(one) == fact_key(other)) == same
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("- Works  at\nAcme ^[s1#3]", "Works at Acme"),
