@@ -4,13 +4,14 @@
 
     projects/P/locations/L/queues/Q?url=https://memory.example.com&service_account=tasks@p.iam.gserviceaccount.com
 
-    url               where this function is reached; else the address at which the webhook arrived
+    url               where this function is reached; else, without credentials, where the webhook arrived
     service_account   whose OIDC token the task carries, for `DIFFMEM_AUTH=iam`
     audience          of that token; else `url`
     key               the name of the entry of `DIFFMEM_API_KEYS` that the task carries, for `DIFFMEM_AUTH=key`
 
 One task a user and span of silence: its name is made of both, so that a lively conversation makes one, not one a
-message. *Not covered*: finding the machine's credentials, which has time-outs of its own; a head that trickles.
+message. Credentials go to a configured address only: the Host of a request is its sender's to choose.
+*Not covered*: finding the machine's credentials, which has time-outs of its own; a head that trickles.
 https://cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues.tasks/create
 """
 
@@ -37,7 +38,6 @@ _SECONDS = 5.0
 _SETTLING_SECONDS = 60
 _LONGEST_SECONDS = 29 * 24 * 3600  # a task may wait 30 days
 _BODY = b'{"time_budget_s":240}'
-
 
 Outcome = Literal["created", "exists", "refused", "unreachable"]
 _OUTCOMES: Mapping[int, Outcome] = {200: "created", 409: "exists"}
@@ -151,10 +151,11 @@ def parse_queue(config: Config) -> Queue:
     url = options.get("url")
     if url is not None and not re.fullmatch(r"https?://[^\s?#]+", url):
         raise ConfigError(f"DIFFMEM_TASKS_QUEUE: url must be an http(s) address, not {url!r}")
-    if config.auth == "key" and not (url and "key" in options):
-        raise ConfigError("DIFFMEM_TASKS_QUEUE: DIFFMEM_AUTH=key needs the options url and key")
-    if config.auth == "iam" and "service_account" not in options:
-        raise ConfigError("DIFFMEM_TASKS_QUEUE: DIFFMEM_AUTH=iam needs the option service_account")
+    credentials = {"key": "key", "iam": "service_account"}.get(config.auth)
+    if credentials and credentials not in options:
+        raise ConfigError(f"DIFFMEM_TASKS_QUEUE: DIFFMEM_AUTH={config.auth} needs the option {credentials}")
+    if url is None and options:
+        raise ConfigError(f"DIFFMEM_TASKS_QUEUE: {min(options)} needs the option url")
     key = _named_key(options["key"], config.api_keys) if "key" in options else None
     return Queue(name, url, options.get("service_account"), options.get("audience"), key)
 

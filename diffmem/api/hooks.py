@@ -24,7 +24,10 @@ _NO_REPLY = b'<?xml version="1.0" encoding="UTF-8"?><Response/>'
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """How many messages are durable now, how many of those came again, and how many items were no messages."""
+    """How many messages are durable now, and how many items were no messages.
+
+    `duplicates` counts the messages of conversations that had all of theirs already.
+    """
 
     status: Literal["accepted", "ignored"]
     messages: int
@@ -99,12 +102,12 @@ def _distill(app: Application, call: Call, hook: Hook, appended: Sequence[tuple[
     users = sorted({outcome.user for _, outcome in appended})
     if not users or hook.distill == "pending":
         return hook.distill
-    if hook.distill == "tasks" and app.tasks is not None:
-        gap, deadline = app.config.session_gap_seconds, call.deadline.within(_TASKS_SECONDS)
-        made = [app.tasks.distill_later(user, call.now, gap, deadline, base_url=_base_url(call)) for user in users]
-        return "tasks: " + ", ".join(sorted({task.outcome for task in made}))
-    done = [_distill_now(app, call, user) for user in users]
-    return "inline" if all(done) else "inline: pending"
+    if app.tasks is None or hook.distill == "inline":
+        done = [_distill_now(app, call, user) for user in users]
+        return "inline" if all(done) else "inline: pending"
+    gap, deadline = app.config.session_gap_seconds, call.deadline.within(_TASKS_SECONDS)
+    made = [app.tasks.distill_later(user, call.now, gap, deadline, base_url=_base_url(call)) for user in users]
+    return "tasks: " + ", ".join(sorted({task.outcome for task in made}))
 
 
 def _base_url(call: Call) -> str:

@@ -114,12 +114,12 @@ class Rule(BaseModel):
         scope = Scope(item, source.headers)
         return Incoming(
             user=user_id(_required("user", self._user(scope, source), item)),
-            conversation=_label(first_text(self.conversation, scope)) or source.hook,
+            conversation=_identifier(first_text(self.conversation, scope)) or source.hook,
             role=_label(first_text(self.role, scope)) or "user",
             content=_bounded(_required("text", first_text(self.text, scope), item), item),
             name=_label(first_text(self.name, scope)),
             at=moment(first_text(self.time, scope), source.now),
-            id=_label(first_text(self.id, scope) or _place_id(source, item)),
+            id=_identifier(first_text(self.id, scope) or _place_id(source, item)),
         )
 
     def _user(self, scope: Scope, source: Source) -> str | None:
@@ -174,13 +174,17 @@ def _bounded(text: str, item: Place) -> str:
 
 
 def _label(text: str | None) -> str | None:
-    """`text` as one printable line; what is too long keeps its beginning and gets a hash, so that it stays unique."""
-    if text is None:
-        return None
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    if len(line) <= _MAX_LABEL_CHARACTERS:
-        return line or None
-    return f"{line[:150]}-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    """`text` as one printable line of at most 200 characters; None where nothing is left."""
+    line = "".join(char if char.isprintable() else " " for char in text or "")
+    return " ".join(line.split())[:_MAX_LABEL_CHARACTERS] or None
+
+
+def _identifier(text: str | None) -> str | None:
+    """`text` where it can be a label, else its hash: what is different stays different."""
+    stripped = (text or "").strip()
+    if stripped.isprintable() and len(stripped) <= _MAX_LABEL_CHARACTERS:
+        return stripped or None
+    return f"sha256-{hashlib.sha256(stripped.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _place_id(source: Source, item: Place) -> str | None:

@@ -14,7 +14,7 @@ A path that leads nowhere finds nothing: it is never an error of a payload.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 _START = re.compile(r"\$|\^+|")
 _STEP = re.compile(
@@ -54,8 +54,7 @@ class _Where:
     equals: "Path"
 
 
-_EVERY = "*"
-_Step = tuple[str] | int | _Where  # a key is a tuple of one, so that no key can be taken for "*"
+_Step = tuple[str] | int | _Where | Literal["*"]  # a key is a tuple of one, so that none can be taken for "*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Path:
     """A parsed path: `ups` objects outwards from the item first (None: to the payload itself), then its steps."""
 
     ups: int | None
-    steps: tuple[_Step | str, ...]
+    steps: tuple[_Step, ...]
 
     def find(self, item: Place) -> Iterator[Place]:
         """The places that the path leads to from `item`, in the payload's order."""
@@ -82,7 +81,7 @@ def parse_path(text: str) -> Path:
     """
     start = _START.match(text)
     prefix = start[0] if start else ""
-    rest, steps = text[len(prefix) :], []
+    rest, steps = text[len(prefix) :], list[_Step]()
     if text == ".":
         return Path(0, ())
     while rest:
@@ -105,15 +104,15 @@ def text_of(value: Any) -> str | None:
     return None
 
 
-def _step(match: re.Match[str]) -> _Step | str:
+def _step(match: re.Match[str]) -> _Step:
     if match["key"] is not None:
         return (match["key"],)
     if match["where"] is not None:
         return _Where(match["where"], parse_path(match["equals"]))
-    return _EVERY if match["index"] == _EVERY else int(match["index"])
+    return "*" if match["index"] == "*" else int(match["index"])
 
 
-def _inside(place: Place, step: _Step | str, item: Place) -> Iterator[Place]:
+def _inside(place: Place, step: _Step, item: Place) -> Iterator[Place]:
     value = place.value
     if isinstance(step, tuple):
         if isinstance(value, Mapping) and step[0] in value:
@@ -123,7 +122,7 @@ def _inside(place: Place, step: _Step | str, item: Place) -> Iterator[Place]:
         yield from (place.inside(index, value[index]) for index in wanted)
 
 
-def _indices(values: list[Any], step: _Step | str, item: Place) -> Iterator[int]:
+def _indices(values: list[Any], step: _Step, item: Place) -> Iterator[int]:
     if isinstance(step, _Where):
         texts = {text_of(found.value) for found in step.equals.find(item)} - {None}
         for index, value in enumerate(values):

@@ -122,8 +122,6 @@ _SLACK: Mapping[str, Any] = {
     "id": ["{ts}", "{event_ts}"],
     "time": ["{ts}", "{event_ts}"],
 }
-_EDITED = "message"
-_DELETED = "previous_message"
 SLACK: _Rules = (
     {
         **_SLACK,
@@ -135,14 +133,14 @@ SLACK: _Rules = (
     },
     {
         **_SLACK,
-        "when": [f"{{?subtype=message_changed}}{{?{_EDITED}.edited}}{{{_EDITED}.user}}{{!{_EDITED}.bot_id}}"],
-        "user": [f"slack-{{$.team_id}}-{{{_EDITED}.user}}", f"slack-{{{_EDITED}.user}}"],
-        "text": [f"[edited] {{{_EDITED}.text}}", "[edited]"],
+        "when": ["{?subtype=message_changed}{?message.edited}{message.user}{!message.bot_id}"],
+        "user": ["slack-{$.team_id}-{message.user}", "slack-{message.user}"],
+        "text": ["[edited] {message.text}", "[edited]"],
     },
     {
         **_SLACK,
-        "when": [f"{{?subtype=message_deleted}}{{{_DELETED}.user}}{{!{_DELETED}.bot_id}}"],
-        "user": [f"slack-{{$.team_id}}-{{{_DELETED}.user}}", f"slack-{{{_DELETED}.user}}"],
+        "when": ["{?subtype=message_deleted}{previous_message.user}{!previous_message.bot_id}"],
+        "user": ["slack-{$.team_id}-{previous_message.user}", "slack-{previous_message.user}"],
         "text": ["[deleted message {deleted_ts}]", "[deleted message]"],
     },
     {

@@ -102,7 +102,7 @@ def test_what_is_no_token_is_not_accepted(issuer: Issuer, token: str) -> None:
     assert issuer.asked == 0
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(token=st.text(st.characters(max_codepoint=255), max_size=80))
 def test_no_text_raises_anything_but_an_error_of_ours(issuer: Issuer, token: str) -> None:
     with pytest.raises(Unauthenticated):

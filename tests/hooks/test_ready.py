@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffmem.errors import InvalidRequest, TooLarge
@@ -444,6 +444,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("kind", sorted(SHAPES))
+@settings(deadline=None)
 @given(data=st.data())
 def test_a_ready_made_mapping_of_a_sender_is_total(kind: str, data: st.DataObject) -> None:
     for message in _read(kind, data.draw(SHAPES[kind])).messages:
@@ -451,6 +452,7 @@ def test_a_ready_made_mapping_of_a_sender_is_total(kind: str, data: st.DataObjec
 
 
 @pytest.mark.parametrize("kind", sorted(RULES))
+@settings(deadline=None)
 @given(payload=JSON_VALUES)
 def test_any_json_is_read_or_refused(kind: str, payload: Any) -> None:
     try:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffmem.errors import DiffMemError, InvalidRequest, Unauthenticated
@@ -176,6 +176,7 @@ def test_a_form_of_too_many_fields_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@settings(deadline=None)
 @given(body=st.binary(max_size=200), text=st.text(st.characters(max_codepoint=255), max_size=60))
 def test_no_bytes_raise_anything_but_an_error_of_ours(kind: str, body: bytes, text: str) -> None:
     hook = _hook(kind)
@@ -187,6 +188,7 @@ def test_no_bytes_raise_anything_but_an_error_of_ours(kind: str, body: bytes, te
 
 
 @pytest.mark.parametrize("kind", ["meta", "github"])
+@settings(deadline=None)
 @given(body=st.binary(max_size=300))
 def test_no_signed_bytes_raise_anything_but_an_error_of_ours(kind: str, body: bytes) -> None:
     received = Received(hub(SECRETS[kind], body, NOW), body, ADDRESS, NOW)

@@ -124,10 +124,11 @@ def test_a_long_gap_does_not_wait_longer_than_a_task_may(cloud: CloudTasks) -> N
         ("/tasks/x", {}, "must be projects"),
         ("?colour=red", {}, "'colour'"),
         ("?url=ftp://x", {}, "url must be"),
-        ("?key=tasks", {"auth": "key", "api_keys": f"tasks:{API_KEY}:*"}, "url and key"),
-        (f"?url={URL}", {"auth": "key", "api_keys": f"tasks:{API_KEY}:*"}, "url and key"),
+        ("?key=tasks", {"auth": "key", "api_keys": f"tasks:{API_KEY}:*"}, "key needs the option url"),
+        (f"?url={URL}", {"auth": "key", "api_keys": f"tasks:{API_KEY}:*"}, "needs the option key"),
+        ("?service_account=t@p.example.com", {}, "service_account needs the option url"),
         (f"?url={URL}&key=nobody", {"auth": "key", "api_keys": f"tasks:{API_KEY}:*"}, "'nobody'"),
-        (f"?url={URL}", {"auth": "iam"}, "service_account"),
+        (f"?url={URL}", {"auth": "iam"}, "needs the option service_account"),
     ],
 )
 def test_a_mistake_is_named_and_no_key_is_shown(options: str, settings: Any, why: str) -> None:

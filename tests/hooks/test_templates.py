@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffmem.hooks.places import Place, parse_path
@@ -120,6 +120,7 @@ def test_what_is_no_template_is_refused(text: str) -> None:
         parse_template(text)
 
 
+@settings(deadline=None)
 @given(text=st.text(st.sampled_from("ab.[]{}=^$?!#@*-0 |"), max_size=12))
 def test_any_text_is_a_template_or_refused(text: str) -> None:
     try:

@@ -2,7 +2,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffmem.hooks.times import moment
@@ -34,6 +34,7 @@ def test_an_id_is_kept_where_it_is_valid_and_spelled_where_it_is_not(text: str, 
 TEXTS = st.text(min_size=1, max_size=140) | st.text(st.sampled_from("a=/.2FD"), min_size=1, max_size=8)
 
 
+@settings(deadline=None)
 @given(one=TEXTS, other=TEXTS)
 def test_an_id_is_always_valid_and_never_anothers(one: str, other: str) -> None:
     assert re.fullmatch(USER_PATTERN, user_id(one))
@@ -64,6 +65,7 @@ def test_a_time_is_read_as_senders_write_it(text: str | None, at: datetime | Non
     assert moment(text, NOW) == at
 
 
+@settings(deadline=None)
 @given(text=st.text(st.sampled_from("0123456789.-+:TZ "), max_size=30))
 def test_any_text_is_a_time_or_none(text: str) -> None:
     found = moment(text, NOW)
