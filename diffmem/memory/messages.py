@@ -90,7 +90,7 @@ def new_session(
     It happened when its last message did, else `now`. Without an id it is named by its content, and by `occurred_at`
     where that was given, so that sending it again is the same session.
     """
-    kept = tuple(_storable(message) for message in messages)
+    kept = tuple(storable(message) for message in messages)
     text = _clean(transcript) if transcript is not None else None
     digest = content_digest(kept, text)
     times = [message.at for message in kept if message.at]
@@ -109,7 +109,8 @@ def new_session(
     )
 
 
-def _storable(message: Message) -> Message:
+def storable(message: Message) -> Message:
+    """`message` with what UTF-8 cannot hold, or a file of text must not, replaced."""
     name, known_as = (_clean(text) if text else None for text in (message.name, message.id))
     return replace(message, role=_clean(message.role), content=_clean(message.content), name=name, id=known_as)
 

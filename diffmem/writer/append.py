@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from diffmem.limits import Deadline, Limits
 from diffmem.memory import Message, Session, parse_head, parse_session, render_session, session_path, stem, stem_of
 from diffmem.memory.editing import decoded, encoded
-from diffmem.memory.messages import content_digest
+from diffmem.memory.messages import State, content_digest, storable
 from diffmem.memory.names import short_hash, slug
 from diffmem.memory.sessions import message_ids, numbered_messages, render_messages
 from diffmem.repository import Change, Repositories, Snapshot
@@ -23,6 +23,7 @@ DEFAULT_CONVERSATION = "chat"
 
 _RECENT = 50  # sessions of a conversation in which a message that comes again is looked for
 _MAX_SESSION_BYTES = Limits().max_file_bytes // 2
+_MAX_PLAIN_CHARS = 30
 
 
 def append_messages(
@@ -45,7 +46,8 @@ def append_messages(
     Raises:
         StorageUnavailable: nothing was acknowledged; repeating is safe for messages with ids.
     """
-    arrival = _Arrival(messages, conversation or DEFAULT_CONVERSATION, now, timedelta(seconds=gap_seconds))
+    kept = [storable(message) for message in messages]
+    arrival = _Arrival(kept, conversation or DEFAULT_CONVERSATION, now, timedelta(seconds=gap_seconds))
     arrival.timezone, arrival.source = timezone, source
     committed = repositories.commit(user, arrival.change, deadline, create=True)
     with committed.snapshot as snapshot:
@@ -65,11 +67,30 @@ def append_messages(
 
 @dataclass(slots=True)
 class _Open:
-    """A session that is being appended to."""
+    """A session that is being appended to: its file, and the messages that are to go into it."""
 
     path: str
     data: bytes
     last_at: datetime
+    new: list[Message] = field(default_factory=list)
+
+    def add(self, message: Message, at: datetime) -> None:
+        """Take `message`, said `at`."""
+        self.new.append(replace(message, at=at))
+        self.last_at = max(self.last_at, at)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the file will have."""
+        return len(self.data) + sum(len(message.content) for message in self.new)
+
+    def grown(self, state: State) -> bytes:
+        """The file with the new messages at its end, the others byte for byte what they are, in `state`."""
+        text = decoded(self.data)
+        last = max((item.n for item in numbered_messages(self.data)), default=0)
+        gap = "" if text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+        data = encoded(text + gap + render_messages(self.new, last + 1)) if self.new else self.data
+        return with_state(data, state, content_digest(parse_session(data).messages, None))
 
 
 @dataclass(slots=True)
@@ -98,7 +119,9 @@ class _Arrival:
         current = self._open(recent)
         new = _unknown(self.messages, recent.values())
         for message in new:
-            current = self._appended(replace(message, at=message.at or self.now), current, zone)
+            current = self._appended(message, current, zone)
+        if current and current.new:
+            self._files[current.path] = current.grown("open")
         heads = {path: parse_head(data) for path, data in {**recent, **self._files}.items()}
         self.pending = [head.session_id for head in heads.values() if head.state == "pending"]
         self.path = current.path if current else next(reversed(recent), "")
@@ -118,16 +141,15 @@ class _Arrival:
         return _Open(opened[-1], recent[opened[-1]], last_message_at(recent[opened[-1]])) if opened else None
 
     def _appended(self, message: Message, current: _Open | None, zone: str | None) -> _Open:
+        """The session that takes `message`: the current one, or a new one where that is over or full."""
         at = message.at or self.now
-        if current and (at - current.last_at > self.gap or len(current.data) > _MAX_SESSION_BYTES):
-            self._files[current.path] = with_state(current.data, "pending")
+        if current and (at - current.last_at > self.gap or current.size > _MAX_SESSION_BYTES):
+            self._files[current.path] = current.grown("pending")
             self.closed.append(parse_head(current.data).session_id)
             current = None
         if current is None:
             current = self._begun(at, zone)
-        current.data = _with_message(current.data, message)
-        current.last_at = max(current.last_at, at)
-        self._files[current.path] = current.data
+        current.add(message, at)
         return current
 
     def _begun(self, at: datetime, zone: str | None) -> _Open:
@@ -144,14 +166,11 @@ class _Arrival:
     def _prefix(self) -> str:
         """How the ids of the conversation's sessions begin: its slug where that says all, else with a hash."""
         plain = slug(self.conversation)
-        return (
-            plain
-            if plain == self.conversation and len(plain) <= 30
-            else f"{plain[:24]}-{short_hash(self.conversation)}"
-        )
+        says_all = plain == self.conversation and len(plain) <= _MAX_PLAIN_CHARS
+        return plain if says_all else f"{plain[:24]}-{short_hash(self.conversation)}"
 
     def _written(self, count: int, current: _Open) -> Change:
-        head = parse_head(current.data)
+        head = parse_head(self._files[current.path])
         return Change(
             files=dict(self._files),
             subject=f"Append {count} message{'' if count == 1 else 's'} to {head.session_id}",
@@ -169,15 +188,6 @@ def _unknown(messages: Sequence[Message], archives: Iterable[bytes]) -> list[Mes
             new.append(message)
             known.add(message.id or "")
     return new
-
-
-def _with_message(data: bytes, message: Message) -> bytes:
-    """The file of an open session with one more message, all others byte for byte what they are."""
-    text = decoded(data)
-    numbers = [item.n for item in numbered_messages(data)]
-    gap = "" if text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
-    grown = encoded(text + gap + render_messages([message], max(numbers, default=0) + 1))
-    return with_state(grown, "open", content_digest(parse_session(grown).messages, None))
 
 
 def _latest(snapshot: Snapshot, path: str) -> str:

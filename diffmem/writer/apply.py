@@ -208,17 +208,16 @@ def _mark(work: _Work, edit: Edit) -> str:
 def _target(work: _Work, edit: Edit, *, make: bool) -> str:
     """The path of the file that `edit` is about; where `make`, an entity that is unknown is created."""
     wanted = edit.entity
-    if name_key(wanted) in _USER or name_key(wanted) == _title(work.workspace.text(PROFILE_PATH)):
-        return PROFILE_PATH
-    named = _path_named(wanted, work.workspace.paths)
-    if named is not None:
-        return named
     known = work.workspace.find(wanted, _kind(work, edit.kind).name if edit.kind else None)
-    if known is not None:
-        return known.path
-    if not make:
+    named = _path_named(wanted, work.workspace.paths)
+    if named is None and known is not None:
+        named = known.path
+    is_user = name_key(wanted) in _USER or name_key(wanted) == _title(work.workspace.text(PROFILE_PATH))
+    if named is None and is_user:
+        return PROFILE_PATH
+    if named is None and not make:
         raise _Refused(f"there is no entity {wanted!r}")
-    return _new_entity(work, edit, _kind(work, edit.kind))
+    return named or _new_entity(work, edit, _kind(work, edit.kind))
 
 
 def _path_named(wanted: str, paths: list[str]) -> str | None:

@@ -23,7 +23,7 @@ from diffmem.writer.files import settings_of, trailers, with_state, workspace_of
 from diffmem.writer.outcome import StorageUse
 from diffmem.writer.pending import RECENT_COMMITS, sessions_in, sessions_of
 from diffmem.writer.quotes import Source
-from diffmem.writer.task import repair_task, writing_task
+from diffmem.writer.task import repair_task, too_long, writing_task
 
 _MAX_TURNS = 2
 _MAX_RESERVE_SECONDS = 3.0
@@ -130,6 +130,7 @@ class _Distiller:
         return remaining > 1.5 * (left - remaining) / max(1, turns)
 
     def _committed(self, plan: EditPlan) -> Distillation:
+        others = self._others()
         writing = _Writing(plan, self._session, self._path, self._model.name, (self._snapshot.head, self._workspace))
         committed = self._repositories.commit(self._snapshot.user, writing.change, self._deadline)
         with committed.snapshot as after:
@@ -143,8 +144,8 @@ class _Distiller:
             summary=plan.summary,
             usage=self._usage,
             storage=use + StorageUse(self._snapshot.requests, self._snapshot.bytes),
-            warnings=tuple(f"not remembered: {problem}" for problem in problems),
-            others=self._others(),
+            warnings=(*too_long(self._session), *(f"not remembered: {problem}" for problem in problems)),
+            others=others,
         )
 
     def _others(self) -> tuple[str, ...]:

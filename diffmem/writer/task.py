@@ -68,6 +68,14 @@ def repair_task(task: Task[EditPlan], problems: Sequence[Problem], workspace: Wo
     )
 
 
+def too_long(session: Session) -> tuple[str, ...]:
+    """A warning, where `session` is longer than what a model is shown of one."""
+    chars = len(session.transcript or "") + sum(len(message.content) for message in session.messages)
+    if chars <= MAX_SESSION_CHARS:
+        return ()
+    return (f"of {chars} characters the model was shown {MAX_SESSION_CHARS}, the middle left out; all can be searched",)
+
+
 def _index(workspace: Workspace) -> str:
     text = workspace.text(INDEX_PATH) or "(memory is empty)"
     return text if len(text) <= _MAX_INDEX_CHARS else f"{text[:_MAX_INDEX_CHARS]}\n[the rest is left out]"

@@ -159,3 +159,19 @@ def test_without_a_model_pending_sessions_are_named(world: World) -> None:
     session_id = world.append(message("one")).session_id
     done = world.distill(None, close=True)
     assert (done.distilled, done.pending) == ((), (session_id,))
+
+
+def test_many_messages_at_once_are_appended_in_order(world: World) -> None:
+    world.append(*[message(f"m{n}", n / 100, id=str(n)) for n in range(2000)])
+    assert said(world) == [f"m{n}" for n in range(2000)]
+
+
+def test_a_session_that_has_grown_too_large_is_closed(world: World) -> None:
+    done = world.append(*[message("x" * 400_000, n) for n in range(4)])
+    assert len(done.closed) == 1
+    assert done.session_id == "chat-2026-03-05-193300"
+
+
+def test_text_that_cannot_be_stored_is_replaced(world: World) -> None:
+    world.append(message("a\ud800b\x00c \ud83d\ude00"))
+    assert said(world) == ["a\ufffdb\ufffdc 😀"]

@@ -228,3 +228,9 @@ def test_every_file_parses_again(files: dict[str, str], edits: list[Edit]) -> No
         if edit.op == "add" and edit not in refused:
             found = [fact.key for path in now.paths for fact in outline(now.text(path)).facts]
             assert fact_key(edit.fact) in found
+
+
+def test_a_person_who_is_called_like_the_user_keeps_their_own_file() -> None:
+    files = Workspace({"profile.md": b"# Alex\n", "memories/people/alex.md": b"---\nname: Alex\n---\n"})
+    assert applied(files, {"op": "add", "entity": "Alex", "fact": "Is a neighbour."}) == []
+    assert facts(files.text("memories/people/alex.md")) == ["Is a neighbour. ^[s#1]"]
