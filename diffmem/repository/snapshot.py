@@ -5,23 +5,28 @@ Where a part of the cache has vanished, it is fetched again, once, and the quest
 """
 
 import re
+import tempfile
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
 
 from diffmem.errors import GitError, UnknownCommit, UnknownPath
 from diffmem.git import history, inspection, objects
+from diffmem.git.bundles import write_bundle
 from diffmem.git.environment import Checkout
 from diffmem.git.history import Commit
 from diffmem.git.inspection import BlamedLine
+from diffmem.git.packs import Scratch
 from diffmem.git.paths import unsafe_reason
 from diffmem.limits import Deadline
 from diffmem.repository.hydrate import History, Hydrated
 from diffmem.repository.lease import Lease
 from diffmem.repository.recent import Recent
-from diffmem.repository.views import Views
+from diffmem.repository.views import Views, is_whole
 from diffmem.storage import MeteredBucket
 
 T = TypeVar("T")
@@ -76,6 +81,8 @@ class Snapshot:
         self._repair = repair
         self._on_close = on_close
         self._leases: list[Lease] = []
+        self._checkout: Checkout | None = None
+        self._checking_out = threading.Lock()
         self._history = hydrated.history
         self._bare = hydrated.place.bare(head)
         self._hold(hydrated.place.use())
@@ -115,9 +122,12 @@ class Snapshot:
     @property
     def checkout(self) -> Checkout:
         """The snapshot on disk, for the tool: whole when this returns, and kept until the snapshot is closed."""
-        checkout, lease = self._ask(lambda: self._views.checkout(self._hydrated.place, self.head, self._deadline))
-        self._hold(lease)
-        return checkout
+        with self._checking_out:
+            if self._checkout is None or not is_whole(self._checkout):
+                made, lease = self._ask(lambda: self._views.checkout(self._hydrated.place, self.head, self._deadline))
+                self._hold(lease)
+                self._checkout = made
+            return self._checkout
 
     def paths(self) -> tuple[str, ...]:
         """The paths of all files, sorted."""
@@ -211,6 +221,10 @@ class Snapshot:
             raise UnknownPath(f"no file {path!r} at {self.head[:12]}")
         return self._ask(lambda: inspection.blame(self._bare, self.head, path, self._deadline))
 
+    def bundle(self, directory: Path) -> Path:
+        """A file in `directory` with the whole history up to here, as `git clone` takes it."""
+        return self._ask(lambda: self._bundle(Path(tempfile.mkdtemp(dir=directory))))
+
     def resolve(self, rev: str) -> str:
         """The sha of the commit that `rev` names: a sha or its first digits, HEAD or main, each with any `~n` and `^n`.
 
@@ -254,6 +268,9 @@ class Snapshot:
             contents[sha] = content
             self._shelves.contents.put((self._history, sha), content)
         return contents
+
+    def _bundle(self, directory: Path) -> Path:
+        return write_bundle(Scratch(directory, self._hydrated.place.objects), self.head, self._deadline)
 
     def _blobs(self, shas: list[str]) -> list[Content]:
         found = objects.read_objects(self._bare, shas, self._deadline) if shas else []

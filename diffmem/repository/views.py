@@ -84,6 +84,11 @@ class Views:
         tree.finish(aside, head, kept)
 
 
+def is_whole(checkout: Checkout) -> bool:
+    """Whether nothing of a checkout has been removed since it was made."""
+    return tree.is_whole(checkout.tree.parent)
+
+
 def _is_kept(blob: objects.Blob, old: Mapping[str, File], changed: Mapping[str, int]) -> bool:
     return blob.path in old and old[blob.path].sha == blob.sha and blob.path not in changed
 

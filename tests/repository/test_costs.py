@@ -90,6 +90,15 @@ def test_a_checkout_takes_three_processes_and_the_next_one_of_the_same_head_none
     assert commands == ["ls-tree", "log", "cat-file"]
 
 
+def test_asking_for_the_checkout_again_and_again_holds_one_file_open(repositories: Repositories) -> None:
+    with repositories.open(USER, deadline()) as snapshot:
+        assert snapshot.checkout.tree.is_dir()
+        before = len(list(OPEN_FILES.iterdir()))
+        for _ in range(5):
+            assert snapshot.checkout.tree.is_dir()
+        assert len(list(OPEN_FILES.iterdir())) == before
+
+
 def test_nothing_is_started_and_no_directory_made_before_the_first_request(tmp_path: Path) -> None:
     before = threading.active_count()
     with started_processes() as commands:
