@@ -6,6 +6,9 @@
     commit and its pack    into the tail, or folded (`fold`), the folded pack uploaded under a fresh name
     PUT the manifest       if its generation is still the one that was read; nobody below us repeats it
 
+A first commit that needs a stored pack begins the memory before it uploads: packs without a manifest count as left over
+from an erased memory.
+
 After 429 nothing was written: wait, and begin again. After anything else but success the outcome is unknown: begin
 again, and the Tx shows whether the commit is there. A folded pack that lost is removed once the manifest has moved on
 without it, since nothing can name it any more; while the outcome is unknown it stays. So are the packs that were
@@ -191,10 +194,15 @@ class _Commit:
             if change is None:
                 return self._nothing(base)
         placed = self._prepare(base, change)
-        return self._finish(base, placed) if placed else self._nothing(base)
+        if placed is None:
+            return self._nothing(base)
+        if placed.uploads and not base.generation:
+            self._put(base, Placed(base.manifest))  # no pack may be uploaded that no manifest could name (`erase`)
+            return None
+        return self._finish(base, placed)
 
     def _prepare(self, base: Hydrated, change: Change | None) -> Placed | None:
-        """The next manifest, its packs uploaded; None where the commit would change nothing."""
+        """The next manifest; None where the commit would change nothing."""
         if self._built and self._tried and self._tried[0] == base.generation:
             return self._tried[1]
         with self._parts.cache.scratch() as directory:
@@ -203,11 +211,7 @@ class _Commit:
                 self._built = self._build(scratch, base, change)
             elif self._built:
                 scratch.write(self._built.pack)
-            placed = self._place(scratch, base, self._built) if self._built else None
-        for stored, pack in placed.uploads if placed else ():
-            self._uploaded[stored.name] = base.generation
-            upload(self._bucket, self._uid, stored.name, pack, self._patience, self._deadline)
-        return placed
+            return self._place(scratch, base, self._built) if self._built else None
 
     def _build(self, scratch: Scratch, base: Hydrated, change: Change) -> _Built | None:
         now = self._now(base)
@@ -235,6 +239,11 @@ class _Commit:
         return place_pack(manifest, built.pack, lambda trailers: join(scratch, trailers, self._deadline))
 
     def _finish(self, base: Hydrated, placed: Placed) -> Committed | None:
+        """Upload what has to be, and swap the manifest."""
+        if self._tried != (base.generation, placed):
+            for stored, pack in placed.uploads:
+                self._uploaded[stored.name] = base.generation
+                upload(self._bucket, self._uid, stored.name, pack, self._patience, self._deadline)
         self._tried = (base.generation, placed)
         written = self._put(base, placed)
         if written is None or self._built is None:

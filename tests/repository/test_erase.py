@@ -1,6 +1,7 @@
 """Erasing a user: nothing is left, nobody finds it, nothing comes back."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,28 @@ def test_an_erasure_does_not_touch_what_was_begun_meanwhile(
     with new_machine().open(USER, deadline()) as snapshot:
         assert snapshot.paths() == ("new.md",)
     assert len(object_names(bucket)) == 3
+
+
+@pytest.mark.parametrize("suffix", [".pack", ".idx"])
+def test_a_first_commit_with_a_stored_pack_survives_an_erasure_and_housekeeping_of_what_is_not_there(
+    repositories: Repositories, new_machine: NewMachine, bucket: Hooked, suffix: str
+) -> None:
+    other = new_machine()
+
+    def hook(moment: Moment, operation: str, name: str) -> None:
+        if (moment, operation) == ("after", "put") and name.endswith(suffix):
+            bucket.hook = lambda *_: None
+            with suppress(UnknownUser):
+                other.maintain(USER, deadline())
+            with suppress(UnknownUser):
+                other.erase(USER, deadline())
+
+    bucket.hook = hook
+    with suppress(UnknownUser):
+        repositories.commit(USER, write({"a.md": noise(300_000, 1)}), deadline(), create=True).snapshot.close()
+    if object_names(bucket):
+        with new_machine().open(USER, deadline()) as snapshot:
+            assert snapshot.read("a.md") == noise(300_000, 1).encode()
 
 
 @pytest.mark.parametrize("seed", range(6))
