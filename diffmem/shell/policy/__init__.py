@@ -15,9 +15,10 @@ Standard library only: this package runs in the sandbox's worker, which has no s
 from collections.abc import Sequence
 
 from diffmem.shell.policy import awk, binaries, builtins, find, git, hints, programs, sed
+from diffmem.shell.policy.program_tables import PROGRAMS
 from diffmem.shell.policy.verdict import Admitted, Place, Refused
 
-COMMANDS = frozenset({*programs.PROGRAMS, *builtins.NAMES, "awk", "gawk", "sed", "find", "git"})
+COMMANDS = frozenset({*PROGRAMS, *builtins.NAMES, "awk", "gawk", "sed", "find", "git"})
 """Every name that can be typed."""
 
 
@@ -35,7 +36,7 @@ def check(argv: Sequence[str], cwd: str, tree: str) -> Admitted:
     command, place = words[0], Place(cwd, tree)
     if any("\0" in word for word in words):
         raise Refused(f"{command}: a word holds a NUL character", command)
-    if command in programs.PROGRAMS:
+    if command in PROGRAMS:
         return programs.check(words, place)
     if command in builtins.NAMES:
         return builtins.check(words, place)

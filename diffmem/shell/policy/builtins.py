@@ -44,6 +44,15 @@ _OPTIONS: Mapping[str, Table] = {
 }
 
 
+_SEQ = table(
+    "-w --equal-width",
+    {
+        "-s --separator": character,
+        "-f --format": matching(r"[^%]*%[-+0# ]*[0-9]{0,3}(\.[0-9]{0,2})?[efgEFGaA][^%]*", "a format such as %02g"),
+    },
+)
+
+
 def check(words: tuple[str, ...], place: Place) -> Admitted:
     """The admitted form of one of `NAMES`.
 
@@ -99,14 +108,7 @@ def _seq(words: tuple[str, ...], place: Place) -> Admitted:
         if len(rest) > 1 and rest[-2] in ("-s", "--separator", "-f", "--format"):
             break
         numbers.insert(0, rest.pop())
-    allowed = table(
-        "-w --equal-width",
-        {
-            "-s --separator": character,
-            "-f --format": matching(r"[^%]*%[-+0# ]*[0-9]{0,3}(\.[0-9]{0,2})?[efgEFGaA][^%]*", "a format such as %02g"),
-        },
-    )
-    parsed = parse("seq", rest, allowed, place)
+    parsed = parse("seq", rest, _SEQ, place)
     operands = [*parsed.operands, *numbers]
     if len(operands) > 3:
         raise Refused("seq: takes at most three numbers: seq FIRST STEP LAST", "seq")

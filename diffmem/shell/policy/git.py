@@ -11,10 +11,18 @@ from collections.abc import Callable, Mapping
 
 from diffmem.shell.policy import git_operands
 from diffmem.shell.policy.git_tables import SUBCOMMANDS, Shape, SubCommand
-from diffmem.shell.policy.options import Parsed, emit, parse
+from diffmem.shell.policy.options import Parsed, emit, parse, without
 from diffmem.shell.policy.verdict import Admitted, Place, Refused
 
 _IGNORED = frozenset(("--no-pager", "-P", "--no-optional-locks"))
+_GLOBAL: Mapping[str, str] = {
+    "-C": "use: cd FOLDER",
+    "-c": "the configuration is fixed",
+    "-p": "there is no pager",
+    "--paginate": "there is no pager",
+    "--git-dir": "there is one repository",
+    "--work-tree": "there is one repository",
+}
 _TYPES = frozenset(("blob", "tree", "commit", "tag"))
 _READ_ONLY = "memory is read-only here"
 _NO_REMOTE = "there is no remote and no network"
@@ -52,14 +60,15 @@ def check(words: tuple[str, ...], place: Place) -> Admitted:
         raise Refused("git: no sub-command; for example: git log --oneline -10", "git")
     name = rest.pop(0)
     if name.startswith("-"):
-        raise Refused(f"git: option '{name}' before the sub-command is not available", "git")
+        hint = _GLOBAL.get(name.partition("=")[0], "type: git SUB-COMMAND")
+        raise Refused(f"git: option '{name}' before the sub-command is not available: {hint}", "git")
     if name not in SUBCOMMANDS:
         raise Refused(_unknown(name), "git")
     return _sub_command(name, SUBCOMMANDS[name], rest, place)
 
 
 def _sub_command(name: str, sub: SubCommand, rest: list[str], place: Place) -> Admitted:
-    parsed = parse(f"git {name}", rest, sub.table, place)
+    parsed = parse(f"git {name}", without(rest, sub.forced), sub.table, place)
     options = [one for one in parsed.options if one[0] not in sub.forced]
     kept = Parsed(tuple(options), parsed.operands, parsed.before_dashes)
     return Admitted(("git", name, *sub.forced, *_SHAPES[sub.shape](f"git {name}", kept, place)), "git")

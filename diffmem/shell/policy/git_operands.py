@@ -63,7 +63,7 @@ def checked(command: str, operand: str, place: Place, check: object) -> None:
 
 def is_path(operand: str, place: Place) -> bool:
     """Whether an operand without a `--` before it is a path rather than a revision."""
-    if operand.startswith((":(", ":!", ":^")) or _climbs(operand):
+    if operand.startswith((":(", ":!", ":^")) or _climbs(operand) or any(map(paths.is_git_name, operand.split("/"))):
         return True
     if os.path.lexists(posixpath.join(place.cwd, operand)):
         return True
@@ -76,7 +76,10 @@ def revision(value: str, place: Place) -> None:
         raise BadValue("begins with a dash")
     if _climbs(value):
         paths.inside(value, place)
-    if ":" in value and not value.startswith(":/"):
+    if value.startswith(":/"):
+        if _climbs(value[2:]):  # git looks for a file of this name where no message matches
+            raise BadValue("leads outside the memory")
+    elif ":" in value:
         _in_revision(value.split(":", 1)[1], place)
 
 
@@ -98,7 +101,9 @@ def _in_revision(path: str, place: Place) -> None:
 
 
 def _climbs(operand: str) -> bool:
-    return operand.startswith(("/", "~")) or ".." in operand.split("/")
+    """Whether an operand, or what stands before the path in it, can only be a path that leads somewhere else."""
+    head = operand.split(":", 1)[0]
+    return head.startswith(("/", "~")) or ".." in head.split("/")
 
 
 def _without_magic(value: str) -> tuple[str, bool]:

@@ -45,9 +45,9 @@ _LIMITS = table(
     "--reverse --date-order --author-date-order --topo-order --boundary --left-right --left-only --right-only "
     "--cherry-pick --cherry-mark --cherry --full-history --dense --sparse --simplify-merges --simplify-by-decoration "
     "--show-pulls --ancestry-path --all-match --invert-grep -i --regexp-ignore-case -E --extended-regexp -F "
-    "--fixed-strings -P --perl-regexp --basic-regexp --remove-empty --do-walk --full-diff --parents --children "
+    "--fixed-strings -P --perl-regexp --basic-regexp --remove-empty --do-walk --parents --children "
     "--abbrev-commit --no-abbrev-commit --no-abbrev --oneline --relative-date --graph --no-graph --ignore-missing "
-    "--no-notes --no-decorate --no-expand-tabs",
+    "--no-notes --no-expand-tabs",
     {
         "-n --max-count --skip --min-parents --max-parents": number,
         "--since --after --until --before --since-as-filter --author --committer --grep --glob --exclude": text,
@@ -59,7 +59,6 @@ _LIMITS = table(
         "--branches --tags --remotes": text,
         "--no-walk": one_of("sorted", "unsorted"),
         "--abbrev": _ABBREV,
-        "--decorate": one_of("short", "full", "auto", "no"),
         "--expand-tabs": _ABBREV,
     },
     refused=_REFUSED,
@@ -101,16 +100,17 @@ _DIFFS = table(
     glued=True,
 )
 _LOG = table(
-    "--follow --no-follow --source --log-size --mailmap --no-mailmap --use-mailmap --no-use-mailmap "
-    "--no-show-signature",
+    "--full-diff --no-decorate --follow --no-follow --source --log-size --mailmap --no-mailmap "
+    "--use-mailmap --no-use-mailmap --no-show-signature",
     {"--decorate-refs --decorate-refs-exclude": text, "-L": line_range},
+    {"--decorate": one_of("short", "full", "auto", "no")},
     also=Table({**_LIMITS.options, **_DIFFS.options}, _LIMITS.refused, _LIMITS.digits, glued=True),
 )
 _BLAME = table(
     "-b --root -c -l -t -f --show-name -n --show-number -s -e --show-email -w -p --porcelain --line-porcelain "
     "--incremental --first-parent --no-progress --show-stats",
-    {"-L": _BLAMED, "--since --after": text, "--date": date, "--abbrev": _ABBREV, "--ignore-rev": revision},
-    {"-M -C": _SCORE},
+    {"-L": _BLAMED, "--since --after": text, "--date": date, "--ignore-rev": revision},
+    {"-M -C": _SCORE, "--abbrev": _ABBREV},
     refused={**_REFUSED, "-S --reverse": "it reads another file, or history backwards"},
     glued=True,
 )
@@ -192,7 +192,7 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
     ),
     "blame": SubCommand(_BLAME, "revisions and paths"),
     "annotate": SubCommand(_BLAME, "revisions and paths"),
-    "grep": SubCommand(_GREP, "pattern", ("--no-textconv",)),
+    "grep": SubCommand(_GREP, "pattern", ("--no-textconv", "--threads=1")),
     "ls-files": SubCommand(
         table(
             "-c --cached -d --deleted -m --modified -o --others -s --stage -z -t -v -u --unmerged --full-name "
@@ -223,7 +223,7 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
             refused={"--show-toplevel --show-cdup --git-dir --absolute-git-dir --git-common-dir --git-path": _ROOT},
             also=_BARE,
         ),
-        "revisions and paths",
+        "revisions",
     ),
     "name-rev": SubCommand(
         table("--name-only --tags --always --no-undefined", {"--refs --exclude": text}, also=_BARE), "revisions"
@@ -232,7 +232,8 @@ SUBCOMMANDS: Mapping[str, SubCommand] = {
     "describe": SubCommand(
         table(
             "--all --tags --long --always --first-parent --exact-match",
-            {"--abbrev": _ABBREV, "--candidates": small, "--match --exclude": text},
+            {"--candidates": small, "--match --exclude": text},
+            {"--abbrev": _ABBREV},
             also=_BARE,
         ),
         "revisions",

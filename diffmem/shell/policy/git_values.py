@@ -20,6 +20,9 @@ _FIELDS = (
 _ATOMS = frozenset(_FIELDS.split())
 
 
+_PLACEHOLDER = re.compile(r"%(?:%|[-+ ]?(.))", re.DOTALL)
+
+
 def pretty(value: str, _place: Place) -> None:
     """A format of `git log` without signatures (%G runs gpg), %(describe) and padding over 500 (CVE-2022-41903)."""
     if value in _PRETTY_NAMES or not value:
@@ -27,17 +30,19 @@ def pretty(value: str, _place: Place) -> None:
     text = re.sub(r"\At?format:", "", value)
     if text == value and "%" not in value:
         raise BadValue("is not a format such as '%h %ad %s'")
-    for found in re.finditer(r"%(?:%|[-+ ]?(.?)(\([^)]*\)?|[<>|]*\([^)]*\)?)?)", text, re.DOTALL):
-        _placeholder(found.group(1) or "", found.group(2) or "", found.group())
+    for found in filter(lambda one: one.group(1), _PLACEHOLDER.finditer(text)):
+        _placeholder(found.group(1), text[found.start(1) :])
 
 
-def _placeholder(letter: str, rest: str, whole: str) -> None:
+def _placeholder(letter: str, rest: str) -> None:
+    """Judge one placeholder by its letter; `rest` begins with it."""
     if letter == "G":
         raise BadValue("has '%G': signatures are not checked here")
-    if letter == "(" and not re.match(r"%[-+ ]?\((trailers|decorate)\b", whole):
-        raise BadValue(f"has {whole!r}: of the long placeholders only %(trailers) and %(decorate) are available")
-    if letter and letter in "<>w":
-        _bounded(rest)
+    if letter == "(" and not re.match(r"\((trailers|decorate)\b", rest):
+        raise BadValue("has a long placeholder; of these only %(trailers) and %(decorate) are available")
+    padding = re.match(r"(?:[<>]+\|?|w)\(([^)]*)", rest)
+    if padding:
+        _bounded(padding.group(1))
 
 
 def reference(value: str, _place: Place) -> None:

@@ -94,7 +94,7 @@ class _Script:
         elif letter == "s":
             self._substitute()
         elif letter == "y":
-            self._delimited(2, brackets=False)
+            self._delimited(2, "y")
             self._end()
         elif letter and letter in _TEXT:
             self._text()
@@ -121,13 +121,13 @@ class _Script:
             return True
         if self._peek() in ("/", "\\"):
             self._match(r"\\")
-            self._delimited(1)
+            self._delimited(1, "/")
             self._match(r"[ \t]*[IM]{0,2}")
             return True
         return False
 
     def _substitute(self) -> None:
-        self._delimited(2)
+        self._delimited(2, "s")
         flags = self._match(r"[a-zA-Z0-9]*")
         for flag in flags:
             if flag in "we":
@@ -136,8 +136,8 @@ class _Script:
                 raise self._refuse(f"has an unknown flag {flag!r} of 's'")
         self._end()
 
-    def _delimited(self, parts: int, *, brackets: bool = True) -> None:
-        """Move past `parts` texts between delimiters; with `brackets` the first is a regular expression."""
+    def _delimited(self, parts: int, command: str) -> None:
+        """Move past `parts` texts between delimiters; the first is a regular expression, but for y."""
         delimiter = self._take()
         if not delimiter or not delimiter.isascii() or delimiter in "\\\n":
             raise self._refuse("has a delimiter that cannot be read")
@@ -145,18 +145,35 @@ class _Script:
             while (character := self._take()) != delimiter:
                 if character == "\\":
                     character = self._take()
-                elif character == "[" and part == 0 and brackets:
-                    self._bracket(delimiter)
+                elif character == "[" and part == 0 and command != "y":
+                    self._bracket(delimiter, command)
                 if not character or (character == "\n" and part == 0):
                     raise self._refuse(f"has no closing {delimiter!r}")
 
-    def _bracket(self, delimiter: str) -> None:
-        """Move past a bracket expression. Versions of sed disagree on a delimiter in one, so that is refused."""
+    def _bracket(self, delimiter: str, part_of: str) -> None:
+        """Move past a bracket expression.
+
+        Versions of sed disagree on a delimiter in one: some end the regular expression there. That is accepted where
+        what they would read is an error to them for sure, so that they do nothing at all.
+        """
+        start = self.at
         inner = self._match(r"\^?\]?(\[[:.=][^\]\n]*\]|[^\]\n])*")
-        if delimiter in re.sub(r"\\.", "", inner) or inner.endswith("\\"):
-            raise self._refuse(f"has {delimiter!r} between '[' and ']'; use another delimiter, such as s|old|new|")
         if self._take() != "]":
             raise self._refuse("has a '[' without ']'; a literal one is '\\['")
+        if inner.endswith("\\") or not self._is_error(delimiter, start, inner, part_of):
+            raise self._refuse(f"has {delimiter!r} between '[' and ']'; use another delimiter, such as s|old|new|")
+
+    def _is_error(self, delimiter: str, start: int, inner: str, part_of: str) -> bool:
+        """Whether no delimiter is between the brackets, or one that ended the expression would leave nonsense."""
+        text = rf"(?:\\.|[^\\{re.escape(delimiter)}])*{re.escape(delimiter)}"
+        cut = re.match(text, inner)
+        if cut is None:
+            return True
+        rest = self.script[start + cut.end() :]
+        if part_of != "s":
+            return rest.startswith("]")
+        flags = re.match(text + "(.?)", rest, re.DOTALL)
+        return flags is None or flags.group(1) not in ("", *"gpiImMweE0123456789 \t\r\n;}#")
 
     def _text(self) -> None:
         """Move past the text of a, i or c: to the end of the line, which a backslash continues."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["program", "git", "builtin"]
+_MAX_MESSAGE = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,20 @@ class Refused(Exception):
     """A command that may not run; `message` says what is wrong and what to type instead, `command` the first word."""
 
     def __init__(self, message: str, command: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _plain(message)
+        super().__init__(self.message)
         self.command = command
 
 
 class BadValue(ValueError):
     """The argument of an option or an operand is not acceptable; the text continues a sentence that names it."""
+
+
+def _plain(message: str) -> str:
+    """`message` without control characters, and short: it repeats what was typed, which may be anything."""
+    if not message.isprintable():
+        message = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in message)
+    return message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + "..."
 
 
 def quoted(words: Sequence[str]) -> str:
