@@ -60,30 +60,27 @@ _NOTHING = Companion("", _LEAST_STRENGTH, "")
 
 def _change(commit: Commit, now: datetime) -> _Change:
     entities = frozenset(path for path in commit.paths if is_entity_path(path))
+    size = len(entities) + sum(stem_of(path) is not None for path in commit.paths)
     age_days = max(0.0, (now - commit.occurred_at).total_seconds() / 86_400)
     aged = max(_LEAST_AGED, 0.5 ** (age_days / _HALF_LIFE_DAYS))
-    crowded = 0.0 if len(entities) > _MANY_FILES else 1 / max(1, len(entities) - 1)
+    crowded = 0.0 if size > _MANY_FILES else 1 / max(1, size - 1)
     return _Change(entities, frozenset(commit.paths), aged * crowded)
 
 
 def _tied(changes: Sequence[_Change], seed: str, strength: float) -> list[Companion]:
     with_seed = [change for change in changes if seed in change.paths]
-    total = sum(change.weight for change in with_seed) + _PRIOR * _mean(with_seed)
+    total = sum(change.weight for change in with_seed) + _PRIOR
     together: dict[str, list[_Change]] = {}
     for change in with_seed:
         for path in change.entities - {seed}:
             together.setdefault(path, []).append(change)
     found = []
     for path, shared in together.items():
-        confidence = sum(change.weight for change in shared) / total if total else 0.0
+        confidence = sum(change.weight for change in shared) / total
         base = sum(path in change.entities for change in changes) / len(changes)
         lift = min(_MOST_LIFT, len(shared) / len(with_seed) / base)
         found.append(Companion(path, strength * confidence * lift**0.5, _reason(seed, len(shared), len(with_seed))))
     return found
-
-
-def _mean(changes: Sequence[_Change]) -> float:
-    return sum(change.weight for change in changes) / len(changes) if changes else 0.0
 
 
 def _reason(seed: str, together: int, of: int) -> str:

@@ -26,6 +26,8 @@ _UNKNOWN_DAYS = 10_000
 _SHORT_WORDS = 15
 _MOST_PRONOUNS = 3
 _MOST_SAID = 5
+_ENOUGH_TERMS = 6
+_ASKED_FOR_LATEST = 6.0
 
 
 class Evidence:
@@ -34,6 +36,7 @@ class Evidence:
     def __init__(self, query: Query, corpus: Corpus, matches: Matches, named: frozenset[str], today: date) -> None:
         self._query, self._corpus, self._named, self._today = query, corpus, named, today
         self._passages = corpus.passages
+        self._recency = _ASKED_FOR_LATEST if query.asks_latest else 1.0
         size = len(corpus.passages)
         self._lengths = [len(passage.words) for passage in corpus.passages]
         self._mean_length = sum(self._lengths) / max(1, size) or 1.0
@@ -42,7 +45,9 @@ class Evidence:
         self._back, self._back2, self._around = ([0.0] * size for _ in range(3))
         known = {match.term.stem: match for match in matches.terms}
         every = [known.get(term.stem, Match(term, {})) for term in query.terms]
-        self._total = sum(map(self._weight, every)) or 1.0
+        weights = sorted(map(self._weight, every), reverse=True)
+        self._total = sum(weights) or 1.0
+        self._enough = sum(weights[:_ENOUGH_TERMS]) or 1.0
         self._found = [match for match in matches.terms if len(match.counts) <= max(_FEW, _TOO_COMMON * size)]
         for match in self._found:
             self._add_words(match)
@@ -58,8 +63,11 @@ class Evidence:
         ]
 
     def match(self, index: int) -> float:
-        """The share of the query that the passage itself matches, 0 to 1; words of the same topic count a little."""
-        return min(1.0, (self._share[index] + _AKIN_SHARE * self._akin[index]) / self._total)
+        """How well the passage itself matches, 0 to 1: the share of the query, or of so much as would be enough.
+
+        Words of the same topic count a little.
+        """
+        return min(1.0, (self._share[index] + _AKIN_SHARE * self._akin[index]) / self._enough)
 
     def said(self, index: int) -> list[str]:
         """The words of the query that the passage has, the rarest first."""
@@ -101,7 +109,7 @@ class Evidence:
             max(0.0, 1 - self._lengths[index] / _SHORT_WORDS),
             1 / (1 + index - document.first),
             1.0 if passage.assistant else 0.0,
-            0.0 if age_days < -1 else 1 / (1 + max(age_days, 0) / _RECENT_DAYS),
+            0.0 if age_days < -1 else self._recency / (1 + max(age_days, 0) / _RECENT_DAYS),
             1.0 if age_days < -1 else 0.0,
         )
 

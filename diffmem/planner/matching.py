@@ -6,6 +6,7 @@ know is compared once more, letter by letter, because people mistype.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from diffmem.planner.query import MAX_TERMS, Query, Term
 from diffmem.planner.reading import Passage
@@ -14,6 +15,7 @@ from diffmem.planner.stemming import IRREGULAR, stem
 _PREFIX = 3
 _FUZZY_CHARS = 5
 _MOST_FUZZY = 8
+_MOST_INFLECTED = 60
 _LOOSE_CHARS = 5
 _ENDING_CHARS = 3
 
@@ -58,23 +60,25 @@ def _forms(terms: Sequence[Term], vocabulary: set[str], english: bool) -> dict[s
     forms = {word: key for word in candidates if (key := stem(word)) in wanted}
     if english:
         known = set(forms.values())
-        unknown = [term.stem for term in terms if term.stem not in known and len(term.stem) >= _FUZZY_CHARS]
-        near = _nearest(unknown[:_MOST_FUZZY], vocabulary, _mistyped)
+        unknown = {term.word: term.stem for term in terms if term.stem not in known and len(term.word) >= _FUZZY_CHARS}
+        near = _nearest(dict(islice(unknown.items(), _MOST_FUZZY)), vocabulary, _mistyped)
     else:
-        near = _nearest([term.stem for term in terms], candidates, _inflected)
+        near = _nearest({term.stem: term.stem for term in terms[:_MOST_INFLECTED]}, candidates, _inflected)
     return near | forms
 
 
-def _nearest(keys: Sequence[str], vocabulary: Iterable[str], are_alike: Callable[[str, str], bool]) -> dict[str, str]:
-    """The words that are alike one of `keys`, each with that key."""
+def _nearest(
+    keys: Mapping[str, str], vocabulary: Iterable[str], are_alike: Callable[[str, str], bool]
+) -> dict[str, str]:
+    """The words of `vocabulary` that are alike a spelling in `keys`, each with that spelling's stem."""
     by_initial: dict[str, list[str]] = {}
-    for key in keys:
-        by_initial.setdefault(key[:1], []).append(key)
+    for spelling in keys:
+        by_initial.setdefault(spelling[:1], []).append(spelling)
     found: dict[str, str] = {}
     for word in vocabulary:
-        for key in by_initial.get(word[:1], ()):
-            if are_alike(key, word):
-                found[word] = key
+        for spelling in by_initial.get(word[:1], ()):
+            if are_alike(spelling, word):
+                found[word] = keys[spelling]
     return found
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from diffmem.planner.dates import AnyPeriod, periods
 from diffmem.planner.stemming import stem
@@ -14,6 +15,7 @@ from diffmem.planner.topics import related
 from diffmem.planner.words import fold, is_asking_word, is_english, is_stop_word, words
 
 MAX_TERMS = 40
+_MOST_TERMS_SAID = 200
 _MAX_MESSAGES = 8
 _MAX_CHARS = 4_000
 _USER_DECAY, _OTHER_SHARE = 0.45, 0.5
@@ -24,7 +26,10 @@ _WHEN = re.compile(
     r"^\W*(?:when|what (?:date|day|month|year|time)|how long|since when|wann|quand|cuando|quando)\b"
     r"|\bhow (?:long|many (?:days|weeks|months|years))\b|\bwhich (?:month|year|date|day)\b|いつ|什么时候|何时|언제"
 )
-_NAME = re.compile(r"\b(?:who|where|which|name|wer|wo|qui|quien|donde|chi|dove|onde)\b")
+_LATEST = re.compile(
+    r"\b(?:(?:last|previous|latest|most recent) (?:time|session|conversation|chat|talk)|just now|earlier today|lately"
+    r"|letztes mal|zuletzt|la derniere fois|la ultima vez|l'ultima volta|da ultima vez)\b|前回|上次|지난번"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +44,14 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for. `words` holds every word of the latest message, stop words too, for names to be found in."""
+    """What to look for; `words` are those of the latest message, stop words too."""
 
     terms: tuple[Term, ...]
     words: frozenset[str]
-    text: str
     english: bool
     periods: tuple[AnyPeriod, ...]
     asks_when: bool
-    asks_name: bool
-
-    def mentions(self, name: str) -> bool:
-        """Whether `name` (of one word or several) stands in the latest message."""
-        parts = words(name)
-        return bool(parts) and all(part in self.words for part in parts) and f" {' '.join(parts)} " in self.text
+    asks_latest: bool
 
 
 def understand(conversation: Sequence[tuple[str, str]], now: datetime) -> Query:
@@ -64,11 +63,10 @@ def understand(conversation: Sequence[tuple[str, str]], now: datetime) -> Query:
     return Query(
         terms=tuple(_terms(conversation, english)),
         words=frozenset(found),
-        text=f" {' '.join(found)} ",
         english=english,
         periods=periods(folded, now.date()),
         asks_when=_WHEN.search(folded) is not None,
-        asks_name=_NAME.search(folded) is not None,
+        asks_latest=_LATEST.search(folded) is not None,
     )
 
 
@@ -90,7 +88,7 @@ def _terms(conversation: Sequence[tuple[str, str]], english: bool) -> Iterator[T
             if not is_stop_word(word, english):
                 key = stem(word)
                 weights.setdefault(key, (word, weight * (_ASKING_SHARE if is_asking_word(word) else 1.0)))
-    for key, (word, weight) in weights.items():
+    for key, (word, weight) in islice(weights.items(), _MOST_TERMS_SAID):
         yield Term(key, word, weight, related(key) if english else {})
 
 

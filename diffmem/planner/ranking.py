@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import mul
 
 from diffmem.planner.features import MANNER, WORDS, Evidence
-from diffmem.planner.reading import Corpus, Passage
+from diffmem.planner.reading import Corpus
 
 WEIGHTS = {
     "own": 0.204, "back": 0.221, "back2": 0.193, "around": 3.37, "share": 2.78, "peak": 0.393, "akin": 0.316,
@@ -22,7 +22,7 @@ _WORD_WEIGHTS = tuple(WEIGHTS[name] for name in WORDS)
 _MANNER_WEIGHTS = tuple(WEIGHTS[name] for name in MANNER)
 
 _COST_POWER = 0.8
-_OVERHEAD_TOKENS = 6
+_OVERHEAD_TOKENS = 9
 _LEAST_CONSIDERED = 300
 
 
@@ -41,17 +41,24 @@ class Ranked:
 
 
 def rank(evidence: Evidence, corpus: Corpus, max_tokens: int) -> list[Ranked]:
-    """The passages worth showing, best first: of those that the words find, and of others where these are few."""
+    """The passages worth showing, best first: of those that anything speaks for, and of others where these are few.
+
+    Where nothing speaks for any, the newest sessions' in their order.
+    """
     most = _LEAST_CONSIDERED + max_tokens // 8
     scores = {index: _weighed(_WORD_WEIGHTS, evidence.words(index)) for index in evidence.candidates()}
+    matched = bool(scores)
     _fill_up(scores, corpus, most)
+    if not matched:
+        return [_ranked(index, 0.0, corpus) for index in scores]
     kept = heapq.nlargest(most, scores, key=scores.__getitem__)
     full = {index: scores[index] + _weighed(_MANNER_WEIGHTS, evidence.manner(index)) for index in kept}
-    found = [
-        Ranked(index, score, estimated_tokens(corpus.passages[index]) + _OVERHEAD_TOKENS)
-        for index, score in _in_company(full, corpus).items()
-    ]
+    found = [_ranked(index, score, corpus) for index, score in _in_company(full, corpus).items()]
     return sorted(found, key=lambda item: (-item.worth, item.index))
+
+
+def _ranked(index: int, score: float, corpus: Corpus) -> Ranked:
+    return Ranked(index, score, estimate(corpus.passages[index].text) + _OVERHEAD_TOKENS)
 
 
 def _in_company(scores: Mapping[int, float], corpus: Corpus) -> dict[int, float]:
@@ -70,13 +77,8 @@ def _in_company(scores: Mapping[int, float], corpus: Corpus) -> dict[int, float]
     }
 
 
-def estimated_tokens(passage: Passage) -> int:
-    """About the tokens of the passage and its label: four letters of English, or two to five bytes of other scripts."""
-    return estimate(passage.text) + 3
-
-
 def estimate(text: str) -> int:
-    """About the tokens of `text`."""
+    """About the tokens of `text`: four letters of English, or two to five bytes of other scripts, are one."""
     bytes_beyond = 0 if text.isascii() else len(text.encode("utf-8", "replace")) - len(text)
     return int(len(text) / 4.3 + bytes_beyond / 4) + 1
 

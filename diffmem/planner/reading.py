@@ -6,7 +6,7 @@ Sessions are read in one quick scan, because a request reads all of them; the fo
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
@@ -107,12 +107,6 @@ def newest_first(paths: tuple[str, ...]) -> list[str]:
     sessions = [path for path in readable if kind_of(path) == "session"]
     others = [path for path in readable if kind_of(path) != "session"]
     return others + sorted(sessions, key=lambda path: (day_of(path) or date.min, path), reverse=True)
-
-
-def read_in(corpus: Corpus, files: Mapping[str, bytes], max_chars: int) -> None:
-    """Add `files` to `corpus`, in their order."""
-    for path, data in files.items():
-        corpus.add(path, data, max_chars)
 
 
 def _passages(text: str, kind: Kind, document: int) -> Iterator[Passage]:

@@ -45,7 +45,7 @@ def stem(word: str) -> str:
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     word = _without_plural(word)
-    word = _without_past(word)
+    word = _without_past(IRREGULAR.get(word, word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = word[:-1] + "i"
     word = _replaced(_replaced(word, _SECOND), _THIRD)

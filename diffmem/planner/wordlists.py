@@ -9,6 +9,7 @@ _STOP_ENGLISH = (
 )
 _STOP_OTHER = (
     # Spanish, Portuguese, French, Italian, German, Dutch: the words that every sentence has.
+    "in an so a me no was war die on as we is "
     "el la los las un una unos unas de del y o que en por para con se su sus lo le les es al como mas pero mi tu "
     "yo este esta os um uma das dos em nao na no nas nos ao e ou meu minha eu foi sao tem les des du et est une "
     "dans pour qui sur pas ce cette mon ma mes je il elle nous vous ne au aux avec son sa ses ete il gli che di "
@@ -33,7 +34,7 @@ _FIRST_PERSON = "i me my mine we us our ich mich mein wir je mon nous yo mi eu m
 _SECOND_PERSON = "you your yours du dich dein ihr tu ton vous votre usted voce seu tuo"
 
 STOP_WORDS = frozenset(_STOP_ENGLISH.split())
-STOP_WORDS_OF_OTHERS = frozenset(_STOP_OTHER.split()) - {"die", "war", "on"}
+STOP_WORDS_OF_OTHERS = frozenset(_STOP_OTHER.split())
 ASKING_WORDS = frozenset(_ASKING.split())
 TIME_WORDS = frozenset(_TIME.split())
 FIRST_PERSON = frozenset(_FIRST_PERSON.split())

@@ -29,7 +29,8 @@ def fold(text: str) -> str:
     """`text` in lower case without accents, in Unicode's composed form."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    # Each can undo the other: a bold capital decomposes into a plain one.
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
 
 
@@ -53,7 +54,7 @@ def is_asking_word(word: str) -> bool:
 
 
 def is_english(found: list[str]) -> bool:
-    """Whether words look English: English function words are among them, or there is nothing to tell by."""
+    """Whether words look English: no fewer function words of English are among them than of the other languages."""
     english = sum(word in STOP_WORDS for word in found)
     return english >= sum(word in STOP_WORDS_OF_OTHERS for word in found) and all(map(str.isascii, found))
 

@@ -1,4 +1,4 @@
-"""The story that the design promises: what words do not find comes back because it changed together with what they do."""
+"""The story that the design promises: what no word finds comes back, because it changed together with what one does."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
