@@ -19,6 +19,7 @@ Auth = Literal["none", "key", "iam"]
 SandboxMode = Literal["require", "prefer", "off"]
 
 DEFAULT_MODEL = "gpt-5-mini"
+DEFAULT_RATE_LIMIT = 6000
 
 VARIABLES: Mapping[str, str] = {
     "DIFFMEM_STORE": "`file:PATH` or `gs://BUCKET/PREFIX`",
@@ -30,11 +31,13 @@ VARIABLES: Mapping[str, str] = {
     "DIFFMEM_WRITER_MODEL": "the model that writes",
     "DIFFMEM_AUTH": "`none`, `key` or `iam`",
     "DIFFMEM_API_KEYS": "`name:key:user-pattern` entries, comma-separated",
+    "DIFFMEM_RATE_LIMIT": "requests a minute with one key, for each instance; 0 for no limit",
     "DIFFMEM_HOOKS": "webhooks, JSON",
     "DIFFMEM_ID_SECRET": "keys the hash that names a user's objects; never change it once set",
     "DIFFMEM_SANDBOX": "`require`, `prefer` or `off`: the OS layer under the tool",
     "DIFFMEM_SESSION_GAP_S": "seconds of silence that close an open session",
     "DIFFMEM_TASKS_QUEUE": "Cloud Tasks queue for distilling later",
+    "GOOGLE_CLOUD_PROJECT": "the project whose traces log lines point to",
     "STORAGE_EMULATOR_HOST": "honoured by google-cloud-storage",
 }
 
@@ -52,11 +55,13 @@ class Config:
     writer_model: str = DEFAULT_MODEL
     auth: Auth = "none"
     api_keys: str = ""
+    rate_limit_per_minute: int = 0
     hooks: str = ""
     id_secret: str | None = None
     sandbox: SandboxMode = "require"
     session_gap_seconds: int = 1800
     tasks_queue: str | None = None
+    project: str | None = None
     on_cloud_run: bool = False
     request_timeout_seconds: float | None = None
 
@@ -75,6 +80,7 @@ class Config:
         default = cls()
         env = {name: value.strip() for name, value in environment.items() if value.strip()}
         model = env.get("DIFFMEM_MODEL", default.model)
+        auth = _one_of(env, "DIFFMEM_AUTH", get_args(Auth), default.auth)
         on_cloud_run = "K_SERVICE" in env
         if on_cloud_run and "DIFFMEM_AUTH" not in env:
             raise ConfigError("DIFFMEM_AUTH must be set to 'key' or 'iam' on Cloud Run (K_SERVICE is set)")
@@ -86,13 +92,17 @@ class Config:
             model_api_key=env.get("OPENAI_API_KEY"),
             model=model,
             writer_model=env.get("DIFFMEM_WRITER_MODEL", model),
-            auth=_one_of(env, "DIFFMEM_AUTH", get_args(Auth), default.auth),
+            auth=auth,
             api_keys=env.get("DIFFMEM_API_KEYS", ""),
+            rate_limit_per_minute=_whole(
+                env, "DIFFMEM_RATE_LIMIT", 0 if auth == "none" else DEFAULT_RATE_LIMIT, least=0
+            ),
             hooks=_json(env, "DIFFMEM_HOOKS"),
             id_secret=env.get("DIFFMEM_ID_SECRET"),
             sandbox=_one_of(env, "DIFFMEM_SANDBOX", get_args(SandboxMode), default.sandbox),
             session_gap_seconds=_whole(env, "DIFFMEM_SESSION_GAP_S", default.session_gap_seconds),
             tasks_queue=env.get("DIFFMEM_TASKS_QUEUE"),
+            project=env.get("GOOGLE_CLOUD_PROJECT"),
             on_cloud_run=on_cloud_run,
             request_timeout_seconds=_seconds(env, "CLOUD_RUN_TIMEOUT_SECONDS"),
         )
@@ -106,10 +116,10 @@ def _store(value: str) -> str:
     raise ConfigError(f"DIFFMEM_STORE must be 'file:PATH' or 'gs://BUCKET/PREFIX', not {value!r}")
 
 
-def _whole(env: Mapping[str, str], name: str, default: int) -> int:
+def _whole(env: Mapping[str, str], name: str, default: int, *, least: int = 1) -> int:
     text = env.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ConfigError(f"{name} must be a whole number above 0, not {text!r}")
+    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text) >= least):
+        raise ConfigError(f"{name} must be a whole number, {least} or more, not {text!r}")
     return int(text)
 
 

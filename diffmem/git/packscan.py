@@ -40,7 +40,7 @@ class Bounds:
     max_tree_bytes: int = 4 * 1024 * 1024
     max_commit_bytes: int = 1024 * 1024
     max_object_bytes_together: int = 4 * 1024 * 1024 * 1024
-    max_delta_chain: int = 250
+    max_delta_chain: int = 100
     max_commits: int = 100_000
     max_files: int = 20_000
     max_files_bytes: int = 512 * 1024 * 1024

@@ -1,7 +1,10 @@
 """Request bodies: read within their limit, decoded, and validated against a model of `diffmem.api.requests`."""
 
 import re
-from typing import TypeVar
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, TypeVar
 
 import flask
 from pydantic import BaseModel, ValidationError
@@ -25,19 +28,33 @@ def raw(request: flask.Request, max_bytes: int) -> bytes:
         TooLarge: over `max_bytes`, also where the sender did not say how long the body is.
         UnsupportedMediaType: the body is compressed.
     """
+    return b"".join(_chunks(request, max_bytes))
+
+
+@contextmanager
+def as_file(request: flask.Request, max_bytes: int) -> Iterator[BinaryIO]:
+    """The body as it was sent, in a file on disk that has no name and stands at its beginning; raises as `raw` does."""
+    with tempfile.TemporaryFile() as file:
+        for chunk in _chunks(request, max_bytes):
+            file.write(chunk)
+        file.seek(0)
+        yield file
+
+
+def _chunks(request: flask.Request, max_bytes: int) -> Iterator[bytes]:
     if request.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("Content-Encoding is not supported: send the body as it is")
     if (request.content_length or 0) > max_bytes:
         raise TooLarge(f"the body is over {max_bytes} bytes")
-    data = bytearray()
+    received = 0
     try:
         while chunk := request.stream.read(_CHUNK_BYTES):
-            data += chunk
-            if len(data) > max_bytes:
+            received += len(chunk)
+            if received > max_bytes:
                 raise TooLarge(f"the body is over {max_bytes} bytes")
+            yield chunk
     except ClientDisconnected as error:
         raise InvalidRequest("the body ended before its Content-Length") from error
-    return bytes(data)
 
 
 def json_model(request: flask.Request, model: type[M], limits: Limits) -> M:

@@ -26,7 +26,7 @@ class Route:
     """One row of the contract's table. `{name}` is one segment of the path; a last `{name*}` is all that follow.
 
     `body` is a model of the JSON body, `query` one of the query string. Where `max_raw_bytes` is above 0, the body, of
-    `body_type`, is handed on as it is.
+    `body_type`, is handed on as it is, or as an open file.
     `answer` is the JSON answer's dataclass; where it is None or bytes, the answer is of `answer_type`.
     """
 
@@ -37,6 +37,7 @@ class Route:
     summary: str
     body: type[BaseModel] | None = None
     max_raw_bytes: int = 0
+    body_as_file: bool = False
     query: type[BaseModel] | None = None
     answer: type | None = None
     statuses: tuple[int, ...] = (200,)

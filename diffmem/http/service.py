@@ -5,8 +5,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BufferedReader
 from pathlib import PurePath
 from typing import Any
 
@@ -18,12 +20,14 @@ from diffmem.config import Config
 from diffmem.errors import DiffMemError, RequestError
 from diffmem.http import bodies, log, problems, trace
 from diffmem.http.auth import Authenticator
+from diffmem.http.rates import RateLimit
 from diffmem.http.routes import ROUTES
 from diffmem.http.routing import Route, match
 from diffmem.limits import Deadline, Limits
 
 _DEFAULT_REQUEST_SECONDS = 3600.0
 _PLATFORM_MARGIN_SECONDS = 2.0
+_CHUNK_BYTES = 256 * 1024
 
 
 class Service:
@@ -34,6 +38,7 @@ class Service:
         self._now = now
         self._limits = Limits()
         self._authenticator = Authenticator(config)
+        self._rates = RateLimit(config.rate_limit_per_minute)
         check_configuration(config)
         self._lock = threading.Lock()
         self._application: Application | None = None
@@ -72,19 +77,31 @@ class Service:
         request_id: str,
     ) -> tuple[flask.Response, dict[str, Any]]:
         caller = self._authenticator.caller(headers, request.remote_addr, route.scope, parameters.get("user"))
-        arguments: dict[str, Any] = dict(parameters)
-        if route.body is not None:
-            arguments["body"] = bodies.json_model(request, route.body, self._limits)
-        elif route.max_raw_bytes:
-            arguments["body"] = bodies.raw(request, route.max_raw_bytes)
-        if route.query is not None:
-            arguments["query"] = bodies.query_model(request, route.query)
+        if route.scope in ("read", "write"):
+            self._rates.check(caller.name)
         query_string = request.query_string.decode("latin-1")
         call = Call(
             request_id, self._deadline(), self._now(), caller.name, caller.may_write, headers, request.url, query_string
         )
-        answer = route.handler(self._app(), call, **arguments)
+        arguments: dict[str, Any] = dict(parameters)
+        if route.query is not None:
+            arguments["query"] = bodies.query_model(request, route.query)
+        with self._body(request, route) as body:
+            answer = route.handler(self._app(), call, **arguments, **body)
         return _encode(answer), {**answer.log, "caller": caller.name}
+
+    @contextmanager
+    def _body(self, request: flask.Request, route: Route) -> Iterator[dict[str, Any]]:
+        """The request's body as the keyword argument that the route's handler takes; none where it takes none."""
+        if route.body is not None:
+            yield {"body": bodies.json_model(request, route.body, self._limits)}
+        elif route.body_as_file:
+            with bodies.as_file(request, route.max_raw_bytes) as file:
+                yield {"body": file}
+        elif route.max_raw_bytes:
+            yield {"body": bodies.raw(request, route.max_raw_bytes)}
+        else:
+            yield {}
 
     def _deadline(self) -> Deadline:
         platform = self._config.request_timeout_seconds
@@ -106,11 +123,26 @@ def _raw_path(request: flask.Request) -> str:
 
 
 def _encode(answer: Answer) -> flask.Response:
-    data = answer.content if isinstance(answer.content, bytes) else to_json(answer.content)
-    response = flask.Response(data, answer.status, dict(answer.headers), content_type=answer.media_type)
+    response = flask.Response(
+        _data(answer.content), answer.status, dict(answer.headers), content_type=answer.media_type
+    )
+    if isinstance(answer.content, BufferedReader):
+        response.call_on_close(answer.content.close)
     if answer.timings_ms:
         response.headers["Server-Timing"] = ", ".join(f"{name};dur={ms}" for name, ms in answer.timings_ms.items())
     return response
+
+
+def _data(content: Any) -> bytes | Iterator[bytes]:
+    if isinstance(content, BufferedReader):
+        return _pieces(content)
+    return content if isinstance(content, bytes) else to_json(content)
+
+
+def _pieces(file: BufferedReader) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_CHUNK_BYTES):
+            yield piece
 
 
 def _problem(error: Exception, request_id: str) -> tuple[flask.Response, dict[str, Any]]:

@@ -71,7 +71,9 @@ def rewrite(
             done, pack = _written(parts, base, transform, reword, drop_empty, deadline)
             if pack is None or dry_run:
                 return _report(parts, base, done, Removed(), ())
-            written = _swapped(parts, base, done, pack, patience, deadline)
+            before = base.manifest
+            made = Made(done.head, before.commits - done.dropped, before.head_recorded_at, pack)
+            written = put_history(parts, base, made, patience, deadline)
             if written:
                 removed = finish_erasure(parts, user, patience, deadline)
                 return _report(parts, written, done, removed, parts.bucket.retention(deadline))
@@ -89,23 +91,35 @@ def _written(
         return done, pack_history(scratch, done.head, deadline) if done.commits else None
 
 
-def _swapped(
-    parts: Parts, base: Hydrated, done: Rewriting, pack: Pack, patience: Patience, deadline: Deadline
-) -> Hydrated | None:
-    """The repository with the rewritten history; None where another writer was quicker, or that is not known."""
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A whole history in one pack, to take the place of another; `recorded_at` is the head's."""
+
+    head: str
+    commits: int
+    recorded_at: int
+    pack: Pack
+
+
+def put_history(parts: Parts, base: Hydrated, made: Made, patience: Patience, deadline: Deadline) -> Hydrated | None:
+    """The repository with another history; None where another writer was quicker, or that is not known.
+
+    The packs of the old one are then listed as `erase_pending`; `finish_erasure` deletes them.
+    """
     before = base.manifest
-    stored = StoredPack.of(new_pack(before.seq + 1, pack.trailer, before.id), pack, _BASE_LEVEL)
-    upload(parts.bucket, base.uid, stored.name, pack, patience, deadline)
+    stored = StoredPack.of(new_pack(before.seq + 1, made.pack.trailer, before.id), made.pack, _BASE_LEVEL)
+    upload(parts.bucket, base.uid, stored.name, made.pack, patience, deadline)
     manifest = replace(
         before,
         epoch=before.epoch + 1,
-        head=done.head,
-        commits=before.commits - done.dropped,
+        head=made.head,
+        commits=made.commits,
+        head_recorded_at=made.recorded_at,
         packs=(stored,),
         tail=(),
         erase_pending=(*before.erase_pending, *(old.name for old in before.packs)),
     )
-    written = swap(parts, parts.bucket, base, manifest, patience, deadline, fresh=[pack])
+    written = swap(parts, parts.bucket, base, manifest, patience, deadline, fresh=[made.pack])
     if written is None:
         now = read(parts, parts.bucket, before.user, deadline)
         if stored in now.manifest.packs:
