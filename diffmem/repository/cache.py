@@ -72,6 +72,10 @@ class CachedRepository:
         except OSError:
             return False
 
+    def trailers(self) -> frozenset[str]:
+        """The checksums of all packs that lie here."""
+        return frozenset(path.stem.removeprefix("pack-") for path in self.packs.glob("pack-*.idx"))
+
     def install(self, pack: Pack) -> None:
         """Put a pack where git finds it: the pack first, then the index that announces it."""
         path = self.packs / f"pack-{pack.trailer}.pack"

@@ -38,7 +38,7 @@ from diffmem.limits import Deadline
 from diffmem.repository.change import Change, draft
 from diffmem.repository.files import remove_tree, stubbornly
 from diffmem.repository.fold import Placed, place_pack
-from diffmem.repository.hydrate import Hydrated
+from diffmem.repository.hydrate import HistoryReplaced, Hydrated
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
 from diffmem.repository.snapshot import Snapshot
@@ -160,6 +160,8 @@ class _Commit:
         base = self._read()
         try:
             return self._found(base) or self._write(base, edit)
+        except HistoryReplaced:
+            return None
         except (GitError, FileNotFoundError):
             self._mends += 1
             if self._mends > _MAX_MENDS:

@@ -35,6 +35,10 @@ _KNOWN_USERS = 64
 _READS = 4
 
 
+class HistoryReplaced(Conflict):
+    """The history that a snapshot stands on was rewritten, and what was cached of it is gone."""
+
+
 class History(NamedTuple):
     """One history of one user: what is kept in memory of it is kept under this key."""
 
@@ -127,7 +131,7 @@ class Hydrator:
 
         Raises:
             UnknownUser: the user was erased meanwhile.
-            Conflict: the history was rewritten meanwhile.
+            HistoryReplaced: it was rewritten meanwhile.
         """
         now = self._same(bucket, before, deadline)
         if now.place.remove_damaged({*before.manifest.trailers, *now.manifest.trailers}):
@@ -139,7 +143,7 @@ class Hydrator:
         if now is None or now.manifest.id != before.manifest.id:
             raise UnknownUser(f"no memory of {before.manifest.user!r} any more")
         if now.manifest.epoch != before.manifest.epoch:
-            raise Conflict("the memory was rewritten while it was being read")
+            raise HistoryReplaced("the memory was rewritten while it was being read")
         return now
 
     def _read_manifest(self, bucket: Bucket, uid: str, user: str, deadline: Deadline) -> Known | None:
@@ -208,8 +212,11 @@ class Hydrator:
         return hydrated, missing
 
     def _settle(self, place: CachedRepository, known: Known) -> None:
-        """Remove the packs of an earlier manifest, now that their objects are in the packs of a later one."""
-        generation, installed = self._installed.get(place.root) or (0, frozenset())
+        """Remove packs of earlier manifests, now that their objects are in the packs of a later one.
+
+        Where this process has not seen the place before, whatever else lies there is from others before it.
+        """
+        generation, installed = self._installed.get(place.root) or (0, place.trailers())
         if known.generation > generation:
             trailers = frozenset(known.manifest.trailers)
             for trailer in installed - trailers:

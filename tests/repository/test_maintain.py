@@ -257,6 +257,16 @@ def test_a_memory_larger_than_the_cache_can_still_be_read(tmp_path: Path, bucket
             assert snapshot.checkout.tree.is_dir()
 
 
+def test_packs_that_were_joined_leave_the_cache_of_every_process(tmp_path: Path, bucket: Hooked) -> None:
+    cache = tmp_path / "cache"
+    for number in range(12):
+        files: dict[str, str | None] = {f"{number}.md": noise(60_000, number)}
+        machine(bucket, cache).commit(USER, write(files), deadline(), create=True).snapshot.close()
+    with machine(bucket, cache).open(USER, deadline()) as snapshot:
+        assert len(snapshot.read_all(snapshot.paths())) == 12
+    assert {path.stem for path in cache.rglob("*.pack")} == {f"pack-{t}" for t in stored_manifest(bucket).trailers}
+
+
 def test_what_killed_processes_left_in_the_cache_goes_after_an_hour(tmp_path: Path, bucket: Hooked) -> None:
     cache = tmp_path / "cache"
     machine(bucket, cache).create(USER, deadline())

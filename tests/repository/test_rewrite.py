@@ -307,6 +307,21 @@ def test_a_snapshot_of_the_old_history_says_so(repositories: Repositories) -> No
             snapshot.log()
 
 
+def test_an_edit_whose_history_goes_from_under_it_is_made_again(tmp_path: Path, bucket: Hooked) -> None:
+    repositories, same_disk = machine(bucket, tmp_path / "cache"), machine(bucket, tmp_path / "cache")
+    fill(repositories)
+    epochs: list[int] = []
+
+    def edit(snapshot: Snapshot) -> Change:
+        epochs.append(snapshot.epoch)
+        if len(epochs) == 1:
+            same_disk.rewrite(USER, forget, deadline(), reword=reword)
+        return Change({"count.md": f"{len(snapshot.log())}\n".encode()}, "Count")
+
+    repositories.commit(USER, edit, deadline()).snapshot.close()
+    assert epochs == [0, 1]
+
+
 def test_rewriting_nobody_is_an_error(repositories: Repositories) -> None:
     with pytest.raises(UnknownUser):
         repositories.rewrite("nobody", forget, deadline())
