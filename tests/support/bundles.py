@@ -20,7 +20,7 @@ class Repository:
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--bare", "--initial-branch=main", ".")
 
-    def git(self, *args: str, stdin: bytes | None = None, when: str = "2026-03-02T20:00:00+0100") -> bytes:
+    def git(self, *args: str, stdin: bytes | None = None, when: str = "2026-02-28T20:00:00+0100") -> bytes:
         """What `git ARGS...` writes."""
         variables = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _WHO.items()}
         dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
@@ -39,7 +39,7 @@ class Repository:
         names = [(mode, name if isinstance(name, bytes) else name.encode(), sha) for mode, name, sha in entries]
         return self.write("tree", b"".join(m.encode() + b" " + n + b"\0" + bytes.fromhex(s) for m, n, s in names))
 
-    def commit(self, tree: str, *parents: str, when: int = 1_772_478_000, message: str = "Write\n") -> str:
+    def commit(self, tree: str, *parents: str, when: int = 1_772_300_000, message: str = "Write\n") -> str:
         """The sha of a commit."""
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         lines += [f"{role} Ada <ada@example.org> {when} +0100" for role in ("author", "committer")]

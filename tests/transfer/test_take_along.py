@@ -204,6 +204,20 @@ def test_a_body_of_another_type_is_refused(app: Function) -> None:
         assert (response.status_code, response.get_json()["type"]) == (422, "/problems/not-a-bundle")
 
 
+def test_a_bundle_that_is_too_large_is_refused_by_its_length(app: Function) -> None:
+    headers = {**BUNDLE, "Content-Length": str(256 * 1024 * 1024 + 1)}
+    response = app.put(f"{BEA}/import", data=b"# v2 git bundle\n", headers=headers)
+    assert (response.status_code, response.get_json()["type"]) == (413, "/problems/too-large")
+
+
+def test_a_hostile_bundle_is_answered_with_the_path(app: Function, stranger: Repository) -> None:
+    link = stranger.tree(("120000", "link.md", stranger.write("blob", b"/etc/passwd")))
+    status, problem = _import(app, BEA, stranger.bundle({"main": stranger.commit(link)}))
+    assert (status, problem["type"]) == (422, "/problems/unsafe-path")
+    assert problem["detail"] == "'link.md' is a symbolic link"
+    assert app.get(BEA).status_code == 404
+
+
 def test_an_unknown_user_has_nothing_to_export(app: Function) -> None:
     assert app.get(f"{BEA}/export").status_code == 404
     assert app.get(f"{BEA}/export?format=zip").status_code == 400
