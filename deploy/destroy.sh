@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 . deploy/settings.sh
 . deploy/prepare.sh
 
-if gcloud run services describe "$SERVICE" --project="$PROJECT" --region="$REGION" >/dev/null 2>&1; then
+found=$(look run services describe "$SERVICE" --project="$PROJECT" --region="$REGION" --format='value(metadata.name)')
+if [ -n "$found" ]; then
     gcloud run services delete "$SERVICE" --project="$PROJECT" --region="$REGION" --quiet
 fi
 cat <<KEPT

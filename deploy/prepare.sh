@@ -1,7 +1,23 @@
 # shellcheck shell=bash
 # Steps that deployments share. Each looks first and changes only what is missing, and then says so.
+shopt -s inherit_errexit # a step that fails inside $(...) ends the deployment
 
 say() { printf '%s\n' "$*" >&2; }
+
+# look ARGUMENT...: what gcloud prints, nothing where there is no such thing; any other failure ends the deployment, so that
+# a bad connection or a missing right is never taken for a missing secret.
+look() {
+    local errors code=0
+    errors=$(mktemp)
+    gcloud "$@" 2>"$errors" || code=$?
+    if [ "$code" != 0 ] && grep -qiE 'not.?found|cannot find|does not exist' "$errors"; then
+        code=0
+    elif [ "$code" != 0 ]; then
+        cat "$errors" >&2
+    fi
+    rm -f "$errors"
+    return "$code"
+}
 
 enable_services() {
     local enabled name missing=()
@@ -16,7 +32,9 @@ enable_services() {
 
 # The memory: regional, no public access, and nothing kept after a deletion, so that an erasure is one.
 ensure_bucket() {
-    ! gcloud storage buckets describe "gs://$BUCKET" --format='value(name)' >/dev/null 2>&1 || return 0
+    local found
+    found=$(look storage buckets describe "gs://$BUCKET" --format='value(name)')
+    [ -z "$found" ] || return 0
     say "creating the bucket gs://$BUCKET"
     gcloud storage buckets create "gs://$BUCKET" --project="$PROJECT" --location="$REGION" \
         --uniform-bucket-level-access --public-access-prevention --soft-delete-duration=0
@@ -25,7 +43,9 @@ ensure_bucket() {
 account() { printf '%s@%s.iam.gserviceaccount.com' "$SERVICE" "$PROJECT"; }
 
 ensure_account() {
-    ! gcloud iam service-accounts describe "$(account)" --project="$PROJECT" --format='value(email)' >/dev/null 2>&1 || return 0
+    local found
+    found=$(look iam service-accounts describe "$(account)" --project="$PROJECT" --format='value(email)')
+    [ -z "$found" ] || return 0
     say "creating the service account $(account)"
     gcloud iam service-accounts create "$SERVICE" --project="$PROJECT" --display-name="DiffMem, the function itself"
 }
@@ -76,7 +96,9 @@ ensure_secret() {
 }
 
 write_secret() {
-    if ! gcloud secrets describe "$1" --project="$PROJECT" --format='value(name)' >/dev/null 2>&1; then
+    local found
+    found=$(look secrets describe "$1" --project="$PROJECT" --format='value(name)')
+    if [ -z "$found" ]; then
         say "creating the secret $1"
         gcloud secrets create "$1" --project="$PROJECT" --replication-policy=user-managed --locations="$REGION"
     fi
@@ -85,8 +107,7 @@ write_secret() {
 }
 
 secret_version() {
-    gcloud secrets versions describe latest --secret="$1" --project="$PROJECT" --format='value(name.basename())' 2>/dev/null ||
-        true
+    look secrets versions describe latest --secret="$1" --project="$PROJECT" --format='value(name.basename())'
 }
 
 read_secret() { gcloud secrets versions access latest --secret="$1" --project="$PROJECT"; }
@@ -101,22 +122,25 @@ source_digest() {
 
 # Print the image, by digest; build it with Cloud Build where this source has none yet.
 ensure_image() {
-    local registry=$REGION-docker.pkg.dev/$PROJECT/$SERVICE image
+    local registry=$REGION-docker.pkg.dev/$PROJECT/$SERVICE image found
     if [ -n "$IMAGE" ]; then
         printf '%s\n' "$IMAGE"
         return
     fi
-    if ! gcloud artifacts repositories describe "$SERVICE" --project="$PROJECT" --location="$REGION" >/dev/null 2>&1; then
+    found=$(look artifacts repositories describe "$SERVICE" --project="$PROJECT" --location="$REGION" --format='value(name)')
+    if [ -z "$found" ]; then
         say "creating the image repository $registry"
         gcloud artifacts repositories create "$SERVICE" --project="$PROJECT" --location="$REGION" \
             --repository-format=docker >&2
     fi
     image=$registry/diffmem:$(source_digest)
-    if ! image_digest "$image" >/dev/null 2>&1; then
+    found=$(image_digest "$image")
+    if [ -z "$found" ]; then
         say "building $image"
         gcloud builds submit . --project="$PROJECT" --config=deploy/cloudbuild.yaml --substitutions="_IMAGE=$image" >&2
+        found=$(image_digest "$image")
     fi
-    image_digest "$image"
+    printf '%s\n' "${found:?Cloud Build ended well, but $image is not in the repository}"
 }
 
-image_digest() { gcloud artifacts docker images describe "$1" --format='value(image_summary.fully_qualified_digest)'; }
+image_digest() { look artifacts docker images describe "$1" --format='value(image_summary.fully_qualified_digest)'; }

@@ -3,7 +3,7 @@
 
 # deploy_service CODE FLAG...: CODE names the source or image; the flags say where gcloud finds it.
 deploy_service() {
-    local code=$1 environment secrets flags deployment
+    local code=$1 environment secrets flags deployment deployed
     check_auth
     environment=$(environment_flags | paste -sd '|')
     secrets=$(secret_flags | paste -sd ,)
@@ -17,7 +17,8 @@ deploy_service() {
         key) flags+=(--no-invoker-iam-check) ;;
     esac
     deployment=$(printf '%s\n' "$code" "${flags[@]}" "${SECRET_VERSION[*]}" | sha256sum | cut -c1-16)
-    if [ "$(describe 'metadata.labels.deployment')" = "$deployment" ] && [ -z "${FORCE:-}" ]; then
+    deployed=$(describe metadata.labels.deployment)
+    if [ "$deployed" = "$deployment" ] && [ -z "${FORCE:-}" ]; then
         say "unchanged: $SERVICE runs what these settings and this source say"
     else
         gcloud run deploy "$SERVICE" --quiet "${flags[@]}" --update-labels="deployment=$deployment"
@@ -27,7 +28,7 @@ deploy_service() {
 }
 
 describe() {
-    gcloud run services describe "$SERVICE" --project="$PROJECT" --region="$REGION" --format="value($1)" 2>/dev/null || true
+    look run services describe "$SERVICE" --project="$PROJECT" --region="$REGION" --format="value($1)"
 }
 
 # What DiffMem is told; empty settings are left out.
@@ -40,6 +41,7 @@ DIFFMEM_MODEL=$MODEL
 DIFFMEM_WRITER_MODEL=$WRITER_MODEL
 DIFFMEM_SANDBOX=$SANDBOX
 DIFFMEM_SESSION_GAP_S=$SESSION_GAP_S
+DIFFMEM_RATE_LIMIT=$RATE_LIMIT
 OPENAI_BASE_URL=$OPENAI_BASE_URL
 CLOUD_RUN_TIMEOUT_SECONDS=$TIMEOUT
 THREADS=$THREADS

@@ -1,15 +1,19 @@
 # shellcheck shell=bash
 # Every setting of a deployment with its default: the scripts read them here, and terraform.sh hands each to Terraform under
-# its name in small letters. The environment wins over deploy/local.sh (yours, not committed), which wins over this file:
+# its name in small letters. The environment wins over deploy/local.env (yours, not committed: one NAME=value a line, as it is,
+# without quotes), which wins over this file:
 #
 #   PROJECT=my-project AUTH=key deploy/cloud-run.sh
 #
 # An empty value leaves the default to DiffMem itself, whose variables the README's table explains.
-# shellcheck source=/dev/null
-if [ -e deploy/local.sh ]; then . deploy/local.sh; fi
+if [ -e deploy/local.env ]; then
+    while IFS='=' read -r name value; do
+        if [[ $name =~ ^[A-Z_]+$ && -z ${!name:-} ]]; then printf -v "$name" '%s' "$value"; fi
+    done <deploy/local.env
+fi
 
 # Where
-: "${PROJECT:?is not set: the Google Cloud project, in the environment or in deploy/local.sh}"
+: "${PROJECT:?is not set: the Google Cloud project, in the environment or in deploy/local.env}"
 : "${REGION:=europe-west1}"           # of the service, the bucket, the queue and the secrets alike
 : "${SERVICE:=diffmem}"               # names the service and everything around it
 : "${BUCKET:=$PROJECT-$SERVICE}"      # the memory; bucket names are one world-wide space
@@ -25,6 +29,7 @@ if [ -e deploy/local.sh ]; then . deploy/local.sh; fi
 : "${WRITER_MODEL:=}"
 : "${SANDBOX:=}"                      # see "The tool's sandbox" in deploy/README.md before changing it
 : "${SESSION_GAP_S:=}"
+: "${RATE_LIMIT:=}"
 
 # How large an instance is
 : "${CPU:=1}"
@@ -41,7 +46,8 @@ if [ -e deploy/local.sh ]; then . deploy/local.sh; fi
 : "${API_KEYS_VERSION:=0}"
 : "${HOOKS_VERSION:=0}"
 
-# Terraform alone: what runs by the clock, and a topic whose messages become sessions
+# Terraform alone: the queue, what runs by the clock, and a topic whose messages become sessions
+: "${TASKS_KEY:=}"                    # with AUTH=key: the entry of DIFFMEM_API_KEYS that queued calls carry; empty: no queue
 : "${TIME_ZONE:=Etc/UTC}"
 : "${MAINTAIN_SCHEDULE:=17 3 * * *}"
 : "${DISTILL_SCHEDULE:=*/30 * * * *}"

@@ -1,23 +1,29 @@
 # What calls the function without a person: a queue for distilling later, the clock, and a topic whose messages become sessions.
 locals {
-  # Spelled out: the service is told of the queue, and the queue of the service.
-  queue = "projects/${var.project}/locations/${var.region}/queues/${var.service}-distill"
+  # What tokens for this service are made out to: known before it exists, so a hook's configuration can name it.
+  audience = var.service
+
+  # The address that Cloud Run derives from the name and the project's number; the service is told of it before it exists.
+  url = "https://${var.service}-${data.google_project.this.number}.${var.region}.run.app"
+
+  tasks_credentials = {
+    iam = "&service_account=${google_service_account.caller.email}&audience=${local.audience}"
+    key = "&key=${var.tasks_key}"
+  }
+  tasks_queue = var.auth == "key" && var.tasks_key == "" ? "" : join("", [
+    "projects/${var.project}/locations/${var.region}/queues/${google_cloud_tasks_queue.distill.name}",
+    "?url=${local.url}",
+    local.tasks_credentials[var.auth],
+  ])
+}
+
+data "google_project" "this" {
+  depends_on = [google_project_service.used]
 }
 
 resource "google_cloud_tasks_queue" "distill" {
   name     = "${var.service}-distill"
   location = var.region
-
-  # With iam the queue itself puts a token on each call, so the function need not be allowed to act as the caller.
-  dynamic "http_target" {
-    for_each = var.auth == "iam" ? [true] : []
-    content {
-      oidc_token {
-        service_account_email = google_service_account.caller.email
-        audience              = google_cloud_run_v2_service.function.uri
-      }
-    }
-  }
 
   rate_limits {
     max_concurrent_dispatches = var.threads * var.max_instances
@@ -39,6 +45,15 @@ resource "google_cloud_tasks_queue_iam_member" "function" {
   location = var.region
   role     = "roles/cloudtasks.enqueuer"
   member   = google_service_account.function.member
+}
+
+# A queued call carries a token of the caller; to ask for one, the function must be allowed to act as it.
+resource "google_service_account_iam_member" "function_as_caller" {
+  count = var.auth == "iam" ? 1 : 0
+
+  service_account_id = google_service_account.caller.name
+  role               = "roles/iam.serviceAccountUser"
+  member             = google_service_account.function.member
 }
 
 resource "google_cloud_run_v2_job_iam_member" "caller" {
@@ -83,7 +98,7 @@ resource "google_cloud_scheduler_job" "distill" {
 
     oidc_token {
       service_account_email = google_service_account.caller.email
-      audience              = google_cloud_run_v2_service.function.uri
+      audience              = local.audience
     }
   }
 
@@ -113,7 +128,7 @@ resource "google_pubsub_subscription" "push" {
 
     oidc_token {
       service_account_email = google_service_account.caller.email
-      audience              = google_cloud_run_v2_service.function.uri
+      audience              = local.audience
     }
   }
 

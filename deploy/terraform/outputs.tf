@@ -3,9 +3,9 @@ output "url" {
   value       = google_cloud_run_v2_service.function.uri
 }
 
-output "caller" {
-  description = "The account in the tokens of scheduled, queued and pushed calls; a Pub/Sub hook names it."
-  value       = google_service_account.caller.email
+output "pubsub_hook" {
+  description = "What a hook of the kind pubsub in DIFFMEM_HOOKS expects of the tokens of PUBSUB_TOPIC's messages."
+  value       = { kind = "pubsub", audience = local.audience, email = google_service_account.caller.email }
 }
 
 output "kept_by_destroy" {

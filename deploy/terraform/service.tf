@@ -9,7 +9,8 @@ locals {
       DIFFMEM_WRITER_MODEL      = var.writer_model
       DIFFMEM_SANDBOX           = var.sandbox
       DIFFMEM_SESSION_GAP_S     = var.session_gap_s
-      DIFFMEM_TASKS_QUEUE       = local.queue
+      DIFFMEM_RATE_LIMIT        = var.rate_limit
+      DIFFMEM_TASKS_QUEUE       = local.tasks_queue
       OPENAI_BASE_URL           = var.openai_base_url
       CLOUD_RUN_TIMEOUT_SECONDS = tostring(var.timeout)
       THREADS                   = tostring(var.threads)
@@ -39,6 +40,7 @@ resource "google_cloud_run_v2_service" "function" {
   location             = var.region
   ingress              = "INGRESS_TRAFFIC_ALL"
   invoker_iam_disabled = var.auth == "key"
+  custom_audiences     = [local.audience]
   deletion_protection  = false
 
   template {

@@ -22,6 +22,7 @@ variable "model" { type = string }
 variable "writer_model" { type = string }
 variable "sandbox" { type = string }
 variable "session_gap_s" { type = string }
+variable "rate_limit" { type = string }
 
 variable "cpu" { type = string }
 variable "memory" { type = string }
@@ -44,6 +45,7 @@ variable "api_keys_version" {
 
 variable "hooks_version" { type = number }
 
+variable "tasks_key" { type = string }
 variable "time_zone" { type = string }
 variable "maintain_schedule" { type = string }
 variable "distill_schedule" { type = string }

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
-from tests.deploy.terraform import resource_types
+from tests.deploy.terraform import data_types, resource_types
 
 SCHEMA = Path(__file__).with_name("provider_schema.json")
 _PACKAGE = "cdktn_provider_google"
@@ -30,12 +30,14 @@ def extract(wheel: Path) -> dict[str, Any]:
     """The schema of each resource type under deploy/terraform, and the version of the provider it was read from."""
     with zipfile.ZipFile(wheel) as package:
         sources = {kind: _source(package, kind.removeprefix("google_")) for kind in resource_types()}
+        data = {kind: _source(package, f"data_{kind}") for kind in data_types()}
         provider = _source(package, "provider")
     version = re.search(r"providers/hashicorp/google/([0-9.]+)/docs", provider)
     assert version is not None
     return {
         "version": version[1],
-        "resources": {kind: _resource(source) for kind, source in sources.items()},
+        "resources": {kind: _resource(source, "TerraformResource") for kind, source in sources.items()},
+        "data": {kind: _resource(source, "TerraformDataSource") for kind, source in data.items()},
     }
 
 
@@ -47,13 +49,9 @@ def _structures(source: str) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
 
 
-def _resource(source: str) -> dict[str, Any]:
+def _resource(source: str, base: str) -> dict[str, Any]:
     structures = _structures(source)
-    [name] = [
-        name
-        for name, node in structures.items()
-        if any("TerraformResource" in ast.unparse(base) for base in node.bases)
-    ]
+    [name] = [name for name, node in structures.items() if any(base in ast.unparse(parent) for parent in node.bases)]
     block = _block(structures, name, leave_out=_META)
     given = {*block["attributes"], *block["blocks"]}
     computed = {name: kind for name, kind in _properties(structures[name]) if name not in given | _META}

@@ -22,11 +22,14 @@ from typing import Any
 import grpc  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import msgpack  # type: ignore[import-not-found,unused-ignore]
 
+from diffmem.config import Config
+from diffmem.tasks import parse_queue
 from tests.deploy.extract_schema import SCHEMA
 from tests.deploy.settings import settings
 from tests.deploy.terraform import DIRECTORY
 
-RESOURCES: dict[str, Any] = json.loads(SCHEMA.read_text())["resources"]
+SCHEMAS: dict[str, Any] = json.loads(SCHEMA.read_text())
+RESOURCES: dict[str, Any] = SCHEMAS["resources"]
 UNKNOWN = msgpack.ExtType(0, b"\0")
 WRITE_ONLY = {"secret_data_wo"}
 _LIST, _REQUIRED, _OPTIONAL, _COMPUTED, _WRITE_ONLY = 2, 4, 5, 6, 10
@@ -79,8 +82,11 @@ def get_schema(_: dict[int, Any]) -> bytes:
     """The schema of the provider's configuration and of every resource."""
     provider = {"required": [], "attributes": {"project": "string", "region": "string"}, "blocks": {}}
     schemas = {name: field(2, _block(schema)) for name, schema in RESOURCES.items()}
+    data = {name: field(2, _block(schema)) for name, schema in SCHEMAS["data"].items()}
     return field(1, field(2, _block(provider))) + b"".join(
-        field(2, field(1, name) + field(2, schema)) for name, schema in schemas.items()
+        field(number, field(1, name) + field(2, schema))
+        for number, found in ((2, schemas), (3, data))
+        for name, schema in found.items()
     )
 
 
@@ -99,12 +105,21 @@ def apply(request: dict[int, Any]) -> bytes:
     """What was planned, with something in the place of what the cloud would decide."""
     kind, planned = request[1].decode(), _value(request[3])
     if planned is not None:
-        samples = {"string": f"{kind}-made", "number": 1, "bool": True}
-        for name, value in planned.items():
-            if value == UNKNOWN:
-                wanted = RESOURCES[kind]["computed"][name]
-                planned[name] = samples.get(wanted) if isinstance(wanted, str) else {"list": [], "map": {}}[wanted[0]]
+        computed = RESOURCES[kind]["computed"]
+        planned |= {name: _made(kind, computed[name]) for name, value in planned.items() if value == UNKNOWN}
     return field(1, _dynamic(planned))
+
+
+def read_data(request: dict[int, Any]) -> bytes:
+    """What was asked for, with something in every place that can be read."""
+    kind, config = request[1].decode(), _value(request[2])
+    computed = SCHEMAS["data"][kind]["computed"]
+    return field(1, _dynamic(config | {name: _made(kind, wanted) for name, wanted in computed.items()}))
+
+
+def _made(kind: str, wanted: Any) -> Any:
+    samples: dict[str, Any] = {"string": f"{kind}-made", "number": 1, "bool": True}
+    return samples.get(wanted) if isinstance(wanted, str) else {"list": [], "map": {}}[wanted[0]]
 
 
 def _value(dynamic: bytes) -> Any:
@@ -120,6 +135,8 @@ METHODS: dict[str, Callable[[dict[int, Any]], bytes]] = {
     "tfplugin5.Provider/PrepareProviderConfig": lambda request: field(1, request[1]),
     "tfplugin5.Provider/ValidateResourceTypeConfig": lambda request: b"",
     "tfplugin5.Provider/UpgradeResourceState": lambda request: field(1, _dynamic(json.loads(fields(request[3])[1]))),
+    "tfplugin5.Provider/ValidateDataSourceConfig": lambda request: b"",
+    "tfplugin5.Provider/ReadDataSource": read_data,
     "tfplugin5.Provider/Configure": lambda request: b"",
     "tfplugin5.Provider/ReadResource": lambda request: field(1, request[2]),
     "tfplugin5.Provider/PlanResourceChange": plan,
@@ -143,7 +160,13 @@ EVERYTHING = {
     "DISTILL_USERS": "maya@example.org", "PUBSUB_TOPIC": "sessions", "PUBSUB_HOOK": "mail",
     "OPENAI_API_KEY_VERSION": "1", "OPENAI_API_KEY": "sk-never-in-the-state", "ID_SECRET": "never-in-the-state",
 }  # fmt: skip
-WITH_KEYS = EVERYTHING | {"AUTH": "key", "DISTILL_USERS": "", "API_KEYS_VERSION": "1", "API_KEYS": "never-in-the-state"}
+WITH_KEYS = EVERYTHING | {
+    "AUTH": "key",
+    "TASKS_KEY": "tasks",
+    "DISTILL_USERS": "",
+    "API_KEYS_VERSION": "1",
+    "API_KEYS": "never-in-the-state",
+}
 REFUSED = ({"AUTH": "none"}, {"API_KEYS_VERSION": "0"}, {"DISTILL_USERS": "maya"}, {"PUBSUB_HOOK": ""})
 
 
@@ -152,8 +175,18 @@ def check(directory: Path, given: dict[str, str], provider: str) -> None:
     state = directory / f"{given.get('AUTH', 'iam')}.tfstate"
     terraform(directory, given, provider, "apply", "-auto-approve", f"-state={state}")
     assert "never-in-the-state" not in state.read_text()
+    config = Config.from_environment(environment_of(state) | {"DIFFMEM_API_KEYS": "tasks:0123456789abcdef:*"})
+    print("the function is told:", config.store, config.auth, parse_queue(config))
     terraform(directory, given, provider, "plan", "-detailed-exitcode", f"-state={state}")
     terraform(directory, given, provider, "destroy", "-auto-approve", f"-state={state}")
+
+
+def environment_of(state: Path) -> dict[str, str]:
+    """What the service in the state is told, but for its secrets."""
+    resources = json.loads(state.read_text())["resources"]
+    [service] = [found["instances"][0] for found in resources if found["type"] == "google_cloud_run_v2_service"]
+    variables = service["attributes"]["template"][0]["containers"][0]["env"]
+    return {variable["name"]: variable["value"] for variable in variables if variable["value"]}
 
 
 def terraform(directory: Path, given: dict[str, str], provider: str, *arguments: str, code: int = 0) -> None:

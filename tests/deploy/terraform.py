@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import hcl2
 
@@ -40,20 +40,25 @@ def named(kind: str) -> dict[str, Block]:
     return found
 
 
-def resources() -> dict[tuple[str, str], Block]:
-    """Resources by type and name."""
+def resources(kind: Literal["resource", "data"] = "resource") -> dict[tuple[str, str], Block]:
+    """Resources or data sources by type and name."""
     found = {}
     for _, content in files():
-        for labelled in content.get("resource", []):
-            for kind, inner in _labels(labelled):
+        for labelled in content.get(kind, []):
+            for of_type, inner in _labels(labelled):
                 for name, body in _labels(inner):
-                    found[kind, name] = _block(body)
+                    found[of_type, name] = _block(body)
     return found
 
 
 def resource_types() -> list[str]:
     """The types of resource in use, sorted."""
-    return sorted({kind for kind, _ in resources()})
+    return sorted({of_type for of_type, _ in resources()})
+
+
+def data_types() -> list[str]:
+    """The types of data source in use, sorted."""
+    return sorted({of_type for of_type, _ in resources("data")})
 
 
 def terraform_block() -> Block:

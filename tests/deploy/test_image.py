@@ -78,7 +78,7 @@ def test_the_docker_context_is_what_the_dockerfile_copies() -> None:
 def test_gcloud_uploads_the_function_and_the_recipe_alone(tmp_path: Path) -> None:
     for name in (
         "main.py", "requirements.txt", "diffmem/http/service.py", "diffmem/data/ranks", "deploy/Dockerfile",
-        ".dockerignore", "deploy/local.sh", "deploy/terraform/terraform.tfstate", ".diffmem/memory", "tests/test_x.py",
+        ".dockerignore", "deploy/local.env", "deploy/terraform/terraform.tfstate", ".diffmem/memory", "tests/test_x.py",
         "diffmem/__pycache__/config.cpython-311.pyc", ".git/config", ".venv/bin/python", "requirements-dev.txt",
     ):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,9 @@ TABLE = Path("/usr/lib/google-cloud-sdk/data/cli/gcloud_completions.py")
 
 def project(directory: Path) -> Gcloud:
     """The stand-in, in a clone that has the scripts and a function of no lines."""
-    shutil.copytree(DEPLOY, directory / "deploy", ignore=shutil.ignore_patterns(".terraform", "*.tfstate*", "local.sh"))
+    shutil.copytree(
+        DEPLOY, directory / "deploy", ignore=shutil.ignore_patterns(".terraform", "*.tfstate*", "local.env")
+    )
     (directory / "diffmem").mkdir()
     for name in ("main.py", "requirements.txt", "diffmem/__init__.py"):
         (directory / name).touch()
@@ -28,7 +30,7 @@ def project(directory: Path) -> Gcloud:
 
 def run(gcloud: Gcloud, script: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = gcloud.environment(**{"PROJECT": "demo", **variables})
-    command = [gcloud.directory / "deploy" / script, *arguments]
+    command = [str(gcloud.directory / "deploy" / script), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -119,6 +121,25 @@ def test_without_a_project_nothing_is_called(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "PROJECT" in done.stderr
     assert gcloud.calls() == []
+
+
+@pytest.mark.parametrize("what", ["secrets versions describe", "storage buckets describe", "run services describe"])
+def test_a_right_that_is_missing_is_not_taken_for_a_thing_that_is_missing(what: str, tmp_path: Path) -> None:
+    gcloud = project(tmp_path)
+    done = run(gcloud, "functions.sh", OPENAI_API_KEY="sk-model", GCLOUD_FAILS=what)
+    assert done.returncode == 1
+    assert "PERMISSION_DENIED" in done.stderr
+    assert not [name for name in gcloud.things() if name.startswith(("run services", f"{what.rsplit(' ', 1)[0]} "))]
+
+
+def test_the_environment_wins_over_the_file_of_ones_own_and_that_over_the_defaults(tmp_path: Path) -> None:
+    gcloud = project(tmp_path)
+    (tmp_path / "deploy" / "local.env").write_text(
+        "PROJECT=own\n# a comment\nTHREADS=8\nMEMORY=2Gi\nTIME_ZONE=Europe/Berlin\n"
+    )
+    assert run(gcloud, "functions.sh", PROJECT="", THREADS="6").returncode == 0
+    call = deployment(gcloud)
+    assert [flag(call, name) for name in ("project", "concurrency", "memory", "cpu")] == ["own", "6", "2Gi", "1"]
 
 
 def test_no_secret_is_ever_on_a_command_line(with_keys: Gcloud) -> None:

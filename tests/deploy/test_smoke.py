@@ -68,11 +68,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         "--port",
         str(port),
     ]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    ) as server:
+    log = tmp_path_factory.mktemp("log") / "stderr"
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, cwd=ROOT, env=environment, stderr=errors, stdout=errors) as server,
+    ):
         try:
-            _wait(f"http://127.0.0.1:{port}/health", server)
+            assert _is_served(f"http://127.0.0.1:{port}/health", server), log.read_text()[-2000:]
             yield f"http://127.0.0.1:{port}", store
         finally:
             server.terminate()
@@ -84,16 +86,18 @@ def _free_port() -> int:
         return int(chosen.getsockname()[1])
 
 
-def _wait(url: str, server: subprocess.Popen[bytes]) -> None:
+def _is_served(url: str, server: subprocess.Popen[bytes]) -> bool:
     give_up = time.monotonic() + 30
     while time.monotonic() < give_up and server.poll() is None:
         try:
             urllib.request.urlopen(url, timeout=10).close()
+        except urllib.error.HTTPError:
+            return False
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.05)
         else:
-            return
-    raise AssertionError("the function was not served")
+            return True
+    return False
 
 
 def test_every_step_holds_and_nothing_is_left(served: tuple[str, Path]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from diffmem.config import VARIABLES
+from diffmem.config import VARIABLES, Config
+from diffmem.tasks import parse_queue
 from tests.deploy.extract_schema import SCHEMA
 from tests.deploy.settings import settings
 from tests.deploy.terraform import DIRECTORY, Block, named, resources, terraform_block, unquoted
@@ -34,6 +35,12 @@ def test_the_files_are_in_the_one_format() -> None:
 def test_the_provider_knows_every_argument_and_block(key: tuple[str, str]) -> None:
     schema = json.loads(SCHEMA.read_text())["resources"]
     assert list(_unknown(RESOURCES[key], schema[key[0]], META)) == []
+
+
+def test_the_provider_knows_what_is_looked_up() -> None:
+    schema = json.loads(SCHEMA.read_text())["data"]
+    faults = [fault for (kind, _), block in resources("data").items() for fault in _unknown(block, schema[kind], META)]
+    assert faults == []
 
 
 def _unknown(block: Block, schema: dict[str, Any], meta: set[str]) -> Iterator[str]:
@@ -73,8 +80,25 @@ def test_diffmem_knows_every_variable_it_is_given() -> None:
     [told] = re.findall(r"environment = \{(.*?)\n  \}", (DIRECTORY / "service.tf").read_text(), re.DOTALL)
     names = set(re.findall(r"^ +([A-Z_]+) +=", told, re.MULTILINE))
     secret = set(re.findall(r'"(OPENAI_[A-Z_]+|DIFFMEM_[A-Z_]+)"', (DIRECTORY / "service.tf").read_text()))
-    assert len(names) == 11
+    assert len(names) == 12
     assert names | secret | {"DIFFMEM_ID_SECRET"} <= set(VARIABLES) | FRAMEWORK
+
+
+@pytest.mark.parametrize(
+    ("auth", "credentials"), [("iam", "service_account=caller@demo&audience=diffmem"), ("key", "key=tasks")]
+)
+def test_diffmem_reads_the_queue_it_is_given(auth: str, credentials: str) -> None:
+    text = (DIRECTORY / "calls.tf").read_text()
+    [form] = re.findall(rf'^    {auth} = "&(.*)"$', text, re.MULTILINE)
+    made = form.replace("${google_service_account.caller.email}", "caller@demo").replace("${local.audience}", "diffmem")
+    assert made.replace("${var.tasks_key}", "tasks") == credentials
+    environment = {
+        "DIFFMEM_AUTH": auth,
+        "DIFFMEM_API_KEYS": "tasks:0123456789abcdef:*",
+        "DIFFMEM_TASKS_QUEUE": f"projects/p/locations/l/queues/q?url=https://diffmem-1.l.run.app&{credentials}",
+    }
+    queue = parse_queue(Config.from_environment(environment))
+    assert (queue.service_account, queue.key) in {("caller@demo", None), (None, "0123456789abcdef")}
 
 
 def test_no_value_of_a_secret_reaches_the_state() -> None:
@@ -118,6 +142,7 @@ def test_the_function_reaches_its_bucket_its_secrets_and_its_queue_alone() -> No
         ("google_storage_bucket_iam_member", "${each.value}"),
         ("google_secret_manager_secret_iam_member", "roles/secretmanager.secretAccessor"),
         ("google_cloud_tasks_queue_iam_member", "roles/cloudtasks.enqueuer"),
+        ("google_service_account_iam_member", "roles/iam.serviceAccountUser"),
     }
     roles = str(RESOURCES["google_storage_bucket_iam_member", "function"].arguments["for_each"])
     assert re.findall(r"roles/[\w.]+", roles) == ["roles/storage.objectUser", "roles/storage.legacyBucketReader"]

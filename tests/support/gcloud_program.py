@@ -60,7 +60,7 @@ def _answer(state: State, call: Call) -> int:
 
 def _newest_secret(versions: list[str] | None, verb: str) -> int:
     if not versions:
-        return 1
+        return _missing()
     print(versions[-1] if verb == "access" else len(versions))
     return 0
 
@@ -88,15 +88,24 @@ def _thing(things: Things, call: Call, given: Call) -> int:
 
 def _describe(found: list[str] | None, form: str) -> int:
     if found is None:
-        return 1
-    print("https://diffmem.example" if form == "value(status.url)" else "".join(found[:1]))
+        return _missing()
+    print("https://diffmem.example" if form == "value(status.url)" else found[0] if found else "something")
     return 0
+
+
+def _missing() -> int:
+    print("ERROR: NOT_FOUND: Requested entity was not found.", file=sys.stderr)
+    return 1
 
 
 def _main(call: Call) -> int:
     path = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/gcloud.state"  # noqa: PTH100, PTH120
     state = load(path)
     state["calls"][str(len(state["calls"]))] = list(call)
+    print("Updates are available for some components.", file=sys.stderr)
+    if " ".join(words(call)).startswith(os.environ.get("GCLOUD_FAILS", "-")):
+        print("ERROR: PERMISSION_DENIED: Permission denied.", file=sys.stderr)
+        return 1
     code = _answer(state, call)
     store(path, state)
     return code
