@@ -15,7 +15,10 @@ from diffmem.memory.outline import Outline, outline
 from diffmem.memory.workspace import Workspace
 
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
-_PROTECTED = r"\[\[[^\]]*\]\]|\[[^\]]*\]\([^)]*\)|\^\[[^\]]*\]|`[^`]*`|<[^>]*>|\w+://\S+|\S+@\S+|[#@]\w+"
+_PROTECTED = (
+    r"\[\[[^\[\]]*\]\]|\[[^\[\]]*\]\([^()]*\)|\^\[[^\[\]]*\]|`[^`]{0,400}`|<[^<>]*>"
+    r"|\w{1,20}://\S+|[\w.+-]{1,80}@[\w.-]+|[#@]\w+"
+)
 _MIN_CHARS = 2
 
 

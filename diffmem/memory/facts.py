@@ -9,7 +9,7 @@ import unicodedata
 MAX_FACT_CHARS = 600
 MAX_CITATIONS = 3
 
-_CITATION = re.compile(r"[ \t]*\^\[([^\[\]#\s]+)(?:#(\d{1,9}))?\]")
+_CITATION = re.compile(r"(?<![ \t])[ \t]*\^\[([^\[\]#\s]+)(?:#(\d{1,9}))?\]")
 _BULLET = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")

@@ -12,7 +12,8 @@ INDEX_PATH = "index.md"
 
 _MAX_CUES = 8
 _MAX_ALIASES = 8
-_LINE = re.compile(r"- \[.*\]\(<?(memories/.*?\.md)>?\): .*; changed (\d{4}-\d\d-\d\d)\s*")
+_TARGET = re.compile(r"(?<!\\)\]\((?:<([^<>]*)>|([^()<>\s]*))\): ")
+_CHANGED = re.compile(r"; changed (\d{4}-\d\d-\d\d)\s*\Z")
 _INTRO = "# Index\n\nWhat memory knows, by file. Made by code: changes here are overwritten.\n\n"
 
 
@@ -28,7 +29,8 @@ def render_index(entities: Iterable[Entity], changed: Mapping[str, str] | None =
 def changed_days(index: bytes) -> dict[str, str]:
     """The day of the last change of each path, as an earlier manifest has it."""
     lines = index.decode("utf-8", "replace").split("\n")
-    return {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
+    found = ((_TARGET.search(line), _CHANGED.search(line)) for line in lines)
+    return {target[1] or target[2]: changed[1] for target, changed in found if target and changed}
 
 
 def _line(entity: Entity, day: str | None) -> str:
