@@ -1,5 +1,6 @@
 """What a process keeps between requests: the repositories, the tool and the models, made at the first request."""
 
+import copy
 from collections.abc import Callable
 
 from diffmem import __version__, tokens
@@ -8,8 +9,8 @@ from diffmem.hooks import parse_hooks
 from diffmem.limits import Deadline, Limits
 from diffmem.model import OpenAIModel
 from diffmem.repository import Repositories
-from diffmem.shell import Tool
-from diffmem.storage import open_bucket
+from diffmem.shell import Refusal, Tool
+from diffmem.storage import MeteredBucket, open_bucket
 from diffmem.tasks import open_tasks
 
 
@@ -44,6 +45,13 @@ class Application:
         """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`."""
         self._tokens_loading.join(deadline.remaining())
         return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
+
+    def for_request(self, bucket: MeteredBucket, hear: Callable[[Refusal], None]) -> "Application":
+        """The same parts for one request: `bucket`, around this one's, counts, and `hear` is told of refusals."""
+        application = copy.copy(self)
+        application.repositories = self.repositories.through(bucket)
+        application.tool = self.tool.telling(hear)
+        return application
 
     def close(self) -> None:
         """End the tool's processes and the idle connections."""

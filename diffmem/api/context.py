@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call, usage_log
 from diffmem.api.requests import ContextBody, SessionBody
 from diffmem.api.sessions import remember_session
 from diffmem.context import Block
@@ -65,7 +65,7 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
     """Read first, then write what `remember` holds, in the one invocation and under the one deadline."""
     if body.remember is not None and not call.may_write:
         raise Forbidden("remember: this key may only read")
-    watch = Stopwatch()
+    watch = call.watch
     deadline = call.deadline.within(body.time_budget_s)
     read_deadline = deadline if body.remember is None else deadline.within(deadline.remaining() * _READ_SHARE)
     with watch.phase("hydrate"):
@@ -150,6 +150,6 @@ def _log(found: Retrieved) -> dict[str, Any]:
         "stop_reason": found.stop_reason,
         "turns": found.turns,
         "context_tokens": found.tokens,
-        "prompt_tokens": found.usage.prompt_tokens,
-        "completion_tokens": found.usage.completion_tokens,
+        "degraded": found.degraded,
+        **usage_log(found.usage),
     }

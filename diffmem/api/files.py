@@ -7,7 +7,7 @@ from datetime import datetime
 
 from diffmem import tokens
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.api.history import revision
 from diffmem.api.requests import FileQuery, FilesQuery, RevertBody
 from diffmem.curation.correct import correction, etag
@@ -58,7 +58,7 @@ class Written:
 
 def get_files(app: Application, call: Call, user: str, query: FilesQuery) -> Answer:
     """The manifest as rows, by path."""
-    watch = Stopwatch()
+    watch = call.watch
     with app.repositories.open(user, call.deadline, as_of=query.as_of) as snapshot:
         contents = snapshot.read_all(snapshot.paths())
         touched: dict[str, list[datetime]] = defaultdict(list)

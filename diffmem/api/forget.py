@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.api.receipt import Receipt
 from diffmem.api.requests import ForgetBody
 from diffmem.curation.correct import manifest_change
@@ -34,7 +34,7 @@ def post_forget(app: Application, call: Call, user: str, body: ForgetBody) -> An
 
     Two passes: the first finds which files go somewhere in history, so that the second cleans the manifest of them.
     """
-    watch = Stopwatch()
+    watch = call.watch
     deadline = call.deadline.within(_FORGET_SECONDS)
     wanted = {"texts": body.text, "paths": body.all_paths, "session_ids": body.all_sessions}
     first = _Pass(oblivion(**wanted))

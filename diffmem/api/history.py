@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.api.requests import BlameQuery, DiffQuery, LogQuery
 from diffmem.errors import UnknownPath
 from diffmem.git import BlamedLine, Commit
@@ -63,7 +63,7 @@ class Blame:
 
 def get_log(app: Application, call: Call, user: str, query: LogQuery) -> Answer:
     """Commits, newest first: of the whole memory, or of those that touched `path` (a file or a folder)."""
-    watch = Stopwatch()
+    watch = call.watch
     _check_path(query.path)
     with app.repositories.open(user, call.deadline, as_of=query.as_of) as snapshot:
         commits = snapshot.log(
@@ -75,7 +75,7 @@ def get_log(app: Application, call: Call, user: str, query: LogQuery) -> Answer:
 
 def get_diff(app: Application, call: Call, user: str, query: DiffQuery) -> Answer:
     """A unified diff from a commit or time to another; `to` is the head, and `from` the parent of `to`, by default."""
-    watch = Stopwatch()
+    watch = call.watch
     _check_path(query.path)
     with app.repositories.open(user, call.deadline, as_of=query.as_of) as snapshot:
         new = revision(snapshot, query.to or "HEAD")
@@ -86,7 +86,7 @@ def get_diff(app: Application, call: Call, user: str, query: DiffQuery) -> Answe
 
 def get_blame(app: Application, call: Call, user: str, path: str, query: BlameQuery) -> Answer:
     """For each line of a file: the session and the message it came from, when it happened, when it was learned."""
-    watch = Stopwatch()
+    watch = call.watch
     with app.repositories.open(user, call.deadline, as_of=query.as_of) as snapshot:
         commits = {commit.sha: commit for commit in snapshot.log()}
         origins = _Origins(snapshot, path)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.errors import DiffMemError, UnknownRoute
 from diffmem.hooks import Challenge, Delivery, Hook, Incoming, Received, receive, verify_address
 from diffmem.memory import Message
@@ -37,7 +37,7 @@ class HookAnswer:
 
 def post_hook(app: Application, call: Call, hook: str, body: bytes) -> Answer:
     """Keep the messages that the webhook `hook` brings, each with its user."""
-    watch = Stopwatch()
+    watch = call.watch
     configured = _hook(app, hook)
     with watch.phase("verify"):
         found = receive(configured, Received(call.headers, body, call.url, call.now), call.deadline)

@@ -171,6 +171,18 @@ class RunBody(Body):
 
 RepositoryPath = Annotated[Text, StringConstraints(min_length=1, max_length=1000)]
 Revision = Annotated[Text, StringConstraints(min_length=1, max_length=100)]
+
+
+class ConsolidateBody(Body):
+    """POST consolidate: all tools where none is named."""
+
+    tools: Annotated[list[Literal["dedupe", "redistribute", "split", "link"]], Field(max_length=10)] = Field(
+        default_factory=list
+    )
+    dry_run: bool = False
+    time_budget_s: Annotated[float, Field(ge=0.05, le=3600)] = 120.0
+
+
 OneOrMore = Annotated[list[Annotated[Text, Field(min_length=1, max_length=2_000)]], Field(max_length=100)]
 
 
@@ -243,6 +255,19 @@ class BlameQuery(_Query):
     """GET blame/{path}."""
 
     as_of: Moment | None = None
+
+
+class ExportQuery(_Query):
+    """GET export: the history now, or as far as it was recorded at `as_of`."""
+
+    as_of: Moment | None = None
+
+
+class ImportQuery(_Query):
+    """PUT import: which branch of the bundle, and whether it may take the place of a memory that is not empty."""
+
+    branch: Annotated[Text, StringConstraints(min_length=1, max_length=255)] | None = None
+    replace: bool = False
 
 
 class RevertBody(Body):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.api.requests import RunBody
 from diffmem.errors import ToolUnavailable
 from diffmem.git import Checkout
@@ -25,7 +25,7 @@ class RunAnswer:
 
 def post_run(app: Application, call: Call, user: str, body: RunBody) -> Answer:
     """Run one command line on the memory as it is, or as it was recorded at `as_of`."""
-    watch = Stopwatch()
+    watch = call.watch
     with watch.phase("hydrate"):
         snapshot = app.repositories.open(user, call.deadline, as_of=body.as_of)
     with snapshot, watch.phase("run"):

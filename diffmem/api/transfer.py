@@ -56,7 +56,6 @@ class ImportAnswer:
 
 def get_export(app: Application, call: Call, user: str, query: ExportQuery) -> Answer:
     """The whole history as a git bundle: `git clone` takes it, and so does PUT import."""
-    watch = call.watch
     head, bundle = app.repositories.export(user, call.deadline.within(_EXPORT_SECONDS), as_of=query.as_of)
     headers = {"Content-Disposition": f'attachment; filename="{bundle_name(user)}"', "X-Commit": head}
     return Answer(200, bundle, BUNDLE, headers=headers, timings_ms=call.watch.milliseconds())
@@ -75,7 +74,6 @@ def put_import(app: Application, call: Call, user: str, query: ImportQuery, body
     media_type = call.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in _SAYS_NOTHING:
         raise UnsupportedMediaType(f"Content-Type must be {BUNDLE}, not {media_type[:80]!r}")
-    watch = call.watch
     adoption = Adoption(user, query.branch, call.now)
     done = app.repositories.import_bundle(
         user, body, adoption.choose, adoption, call.deadline.within(_IMPORT_SECONDS), replace=query.replace

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from diffmem import tokens
 from diffmem.api.application import Application
-from diffmem.api.call import Answer, Call, Stopwatch
+from diffmem.api.call import Answer, Call
 from diffmem.api.receipt import Receipt
 from diffmem.api.requests import UserBody
 from diffmem.memory import PROFILE_PATH, SETTINGS_PATH, parse_head, render_settings
@@ -41,7 +41,7 @@ def put_user(app: Application, call: Call, user: str, body: UserBody) -> Answer:
 
     A profile is written only where there is none: repeating the call never undoes what sessions have taught.
     """
-    watch = Stopwatch()
+    watch = call.watch
     created = app.repositories.create(user, call.deadline)
     app.repositories.commit(user, lambda snapshot: _settings_change(snapshot, body), call.deadline)
     return Answer(201 if created else 200, _summary(app, call, user), timings_ms=watch.milliseconds())
@@ -49,7 +49,7 @@ def put_user(app: Application, call: Call, user: str, body: UserBody) -> Answer:
 
 def get_user(app: Application, call: Call, user: str) -> Answer:
     """How large a memory is and when it last learned something."""
-    watch = Stopwatch()
+    watch = call.watch
     return Answer(200, _summary(app, call, user), timings_ms=watch.milliseconds())
 
 

@@ -2,6 +2,7 @@
 
 from diffmem.api.application import Application
 from diffmem.api.call import Answer, Call
+from diffmem.api.consolidate import post_consolidate
 from diffmem.api.context import ContextAnswer, post_context
 from diffmem.api.files import Files, Written, get_file, get_files, post_revert, put_file
 from diffmem.api.forget import post_forget
@@ -11,12 +12,15 @@ from diffmem.api.hooks import HookAnswer, get_hook, post_hook
 from diffmem.api.receipt import Receipt
 from diffmem.api.requests import (
     BlameQuery,
+    ConsolidateBody,
     ContextBody,
     DiffQuery,
     DistillBody,
+    ExportQuery,
     FileQuery,
     FilesQuery,
     ForgetBody,
+    ImportQuery,
     LogQuery,
     MessagesBody,
     RevertBody,
@@ -26,7 +30,9 @@ from diffmem.api.requests import (
 )
 from diffmem.api.run import RunAnswer, post_run
 from diffmem.api.sessions import post_distill, post_messages, post_sessions
+from diffmem.api.transfer import BUNDLE, ImportAnswer, get_export, put_import
 from diffmem.api.users import UserSummary, delete_user, get_user, put_user
+from diffmem.curation.consolidate import Consolidated
 from diffmem.http import docs, openapi
 from diffmem.http.routing import Route
 from diffmem.limits import Limits
@@ -162,12 +168,44 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "POST",
+        f"{_USER}/consolidate",
+        post_consolidate,
+        "write",
+        "Merge duplicates, move sections, weave links",
+        body=ConsolidateBody,
+        body_optional=True,
+        answer=Consolidated,
+    ),
+    Route(
+        "POST",
         f"{_USER}/forget",
         post_forget,
         "write",
         "Remove text, files or sessions from the head and from history",
         body=ForgetBody,
         answer=Receipt,
+    ),
+    Route(
+        "GET",
+        f"{_USER}/export",
+        get_export,
+        "read",
+        "The whole memory as a git bundle",
+        query=ExportQuery,
+        answer_type=BUNDLE,
+    ),
+    Route(
+        "PUT",
+        f"{_USER}/import",
+        put_import,
+        "write",
+        "A git bundle as the user's memory",
+        query=ImportQuery,
+        max_raw_bytes=Limits().max_import_bytes,
+        body_as_file=True,
+        body_type=BUNDLE,
+        answer=ImportAnswer,
+        statuses=(200, 201),
     ),
     Route(
         "POST",

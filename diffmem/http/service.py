@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,15 +14,17 @@ from typing import Any
 import flask
 
 from diffmem.api.application import Application, check_configuration
-from diffmem.api.call import Answer, Call
+from diffmem.api.call import Answer, Call, Stopwatch
 from diffmem.config import Config
-from diffmem.errors import DiffMemError, RequestError
-from diffmem.http import bodies, log, problems, trace
-from diffmem.http.auth import Authenticator
+from diffmem.http import bodies, problems
+from diffmem.http.auth import Authenticator, Caller
 from diffmem.http.rates import RateLimit
+from diffmem.http.record import Record
 from diffmem.http.routes import ROUTES
 from diffmem.http.routing import Route, match
+from diffmem.http.spans import request_span
 from diffmem.limits import Deadline, Limits
+from diffmem.storage import MeteredBucket
 
 _DEFAULT_REQUEST_SECONDS = 3600.0
 _PLATFORM_MARGIN_SECONDS = 2.0
@@ -46,19 +47,18 @@ class Service:
 
     def handle(self, request: flask.Request) -> flask.Response:
         """Answer one request; an error becomes its problem+json body here and nowhere else."""
-        began = time.monotonic()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        request_id = trace.request_id(headers)
-        route: Route | None = None
-        try:
-            route, parameters = match(ROUTES, request.method, _raw_path(request))
-            response, noted = self._answer(request, headers, route, parameters, request_id)
-        except Exception as error:  # noqa: BLE001 - the edge: whatever arises becomes a problem and a log line
-            response, noted = _problem(error, request_id)
-        response.headers["X-Request-Id"] = request_id
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Cache-Control"] = "no-store"
-        _log(response, request, route, request_id, time.monotonic() - began, noted)
+        record = Record(self._config, request.method, headers)
+        with request_span(headers) as span:
+            try:
+                response = self._answer(request, headers, record)
+            except Exception as error:  # noqa: BLE001 - the edge: whatever arises becomes a problem and a log line
+                record.note_problem(error)
+                response = _problem(error, record.request_id)
+            response.headers["X-Request-Id"] = record.request_id
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers["Cache-Control"] = "no-store"
+            record.finish(response, span)
         return response
 
     def close(self) -> None:
@@ -68,27 +68,57 @@ class Service:
         if application is not None:
             application.close()
 
-    def _answer(
+    def _answer(self, request: flask.Request, headers: dict[str, str], record: Record) -> flask.Response:
+        route, parameters = match(ROUTES, request.method, _raw_path(request))
+        record.route = route
+        caller = self._caller(request, headers, route, parameters, record)
+        deadline = self._deadline()
+        arguments: dict[str, Any] = dict(parameters)
+        if route.query is not None:
+            arguments["query"] = bodies.query_model(request, route.query)
+        with self._body(request, route) as body:
+            application = self._application_for(record, parameters)
+            record.watch = Stopwatch()
+            call = Call(
+                record.request_id,
+                deadline,
+                self._now(),
+                caller.name,
+                caller.may_write,
+                headers,
+                request.url,
+                request.query_string.decode("latin-1"),
+                record.watch,
+            )
+            answer = route.handler(application, call, **arguments, **body)
+        record.note(answer.log)
+        return _encode(answer)
+
+    def _caller(
         self,
         request: flask.Request,
         headers: dict[str, str],
         route: Route,
         parameters: dict[str, str],
-        request_id: str,
-    ) -> tuple[flask.Response, dict[str, Any]]:
-        caller = self._authenticator.caller(headers, request.remote_addr, route.scope, parameters.get("user"))
+        record: Record,
+    ) -> Caller:
+        user = parameters.get("user")
+        if user is not None:
+            record.note_user(user)
+        caller = self._authenticator.caller(headers, request.remote_addr, route.scope, user)
+        if self._config.auth == "key":
+            record.note({"caller": caller.name})
         if route.scope in ("read", "write"):
             self._rates.check(caller.name)
-        query_string = request.query_string.decode("latin-1")
-        call = Call(
-            request_id, self._deadline(), self._now(), caller.name, caller.may_write, headers, request.url, query_string
-        )
-        arguments: dict[str, Any] = dict(parameters)
-        if route.query is not None:
-            arguments["query"] = bodies.query_model(request, route.query)
-        with self._body(request, route) as body:
-            answer = route.handler(self._app(), call, **arguments, **body)
-        return _encode(answer), {**answer.log, "caller": caller.name}
+        return caller
+
+    def _application_for(self, record: Record, parameters: dict[str, str]) -> Application:
+        application = self._app()
+        record.bucket = MeteredBucket(application.bucket)
+        hook = application.hooks.get(parameters.get("hook", ""))
+        if hook is not None:
+            record.note({"hook": hook.name, "kind": hook.kind})
+        return application.for_request(record.bucket, record.note_refusal)
 
     @contextmanager
     def _body(self, request: flask.Request, route: Route) -> Iterator[dict[str, Any]]:
@@ -145,35 +175,11 @@ def _pieces(file: BufferedReader) -> Iterator[bytes]:
             yield piece
 
 
-def _problem(error: Exception, request_id: str) -> tuple[flask.Response, dict[str, Any]]:
+def _problem(error: Exception, request_id: str) -> flask.Response:
     data = to_json(problems.body(error, request_id))
     headers = {**problems.headers(error), "Content-Length": str(len(data))}
     # functions-framework reads what is left of a request into memory before it sends a response that is not streamed.
-    response = flask.Response(
-        iter([data]), problems.row(error).status, headers, content_type="application/problem+json"
-    )
-    noted: dict[str, Any] = {"problem": problems.row(error).slug}
-    if not isinstance(error, DiffMemError):
-        noted["stack"] = log.frames(error)
-    elif not isinstance(error, RequestError):
-        noted["error"] = f"{type(error).__name__}: {error}"
-    return response, noted
-
-
-def _log(
-    response: flask.Response,
-    request: flask.Request,
-    route: Route | None,
-    request_id: str,
-    seconds: float,
-    noted: dict[str, Any],
-) -> None:
-    if "Server-Timing" not in response.headers:
-        response.headers["Server-Timing"] = f"total;dur={round(seconds * 1000)}"
-    severity = "ERROR" if response.status_code >= 500 else "WARNING" if response.status_code >= 400 else "INFO"
-    name = f"{request.method} {route.pattern if route else '(no route)'}"
-    fields = {"request_id": request_id, "status": response.status_code, "ms": round(seconds * 1000)}
-    log.write(severity, name, fields | noted)
+    return flask.Response(iter([data]), problems.row(error).status, headers, content_type="application/problem+json")
 
 
 def to_json(content: Any) -> bytes:

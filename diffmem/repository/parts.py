@@ -29,14 +29,11 @@ class Parts:
     clock: Callable[[], datetime]
     sleep: Callable[[float], None]
     jitter: Callable[[], float]
-    hydrator: Hydrator = field(init=False)
+    hydrator: Hydrator
     writers: KeyedLocks = field(default_factory=KeyedLocks)
     shelves: Shelves = field(default_factory=Shelves)
     views: Views = field(default_factory=Views)
     transactions: "Transactions" = field(default_factory=lambda: Transactions())
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "hydrator", Hydrator(self.cache))
 
     def uid(self, user: str) -> str:
         """What stands for `user` in the names of objects."""

@@ -1,20 +1,27 @@
 """All users' repositories in one bucket: the one door to reading and writing a memory."""
 
+import copy
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
+from diffmem.git.packscan import Bounds
 from diffmem.git.rewriting import Reword, Transform
 from diffmem.limits import Deadline
 from diffmem.repository import commit as committing
 from diffmem.repository import erase as erasing
+from diffmem.repository import importing
 from diffmem.repository import maintain as maintaining
 from diffmem.repository import rewrite as rewriting
 from diffmem.repository.cache import Cache
 from diffmem.repository.commit import Committed, Edit
 from diffmem.repository.erase import Erased
+from diffmem.repository.hydrate import Hydrator
+from diffmem.repository.importing import Choose, Imported
 from diffmem.repository.maintain import Maintained, Progress
 from diffmem.repository.parts import Parts
 from diffmem.repository.rewrite import Rewritten
@@ -44,7 +51,14 @@ class Repositories:
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._parts = Parts(bucket, Cache(cache_dir, bucket.url, cache_max_bytes), id_secret, clock, sleep, jitter)
+        cache = Cache(cache_dir, bucket.url, cache_max_bytes)
+        self._parts = Parts(bucket, cache, id_secret, clock, sleep, jitter, Hydrator(cache))
+
+    def through(self, bucket: Bucket) -> "Repositories":
+        """The same repositories, with all that they share, through `bucket`, which wraps theirs, to count requests."""
+        repositories = copy.copy(self)
+        repositories._parts = replace(self._parts, bucket=bucket)
+        return repositories
 
     def open(self, user: str, deadline: Deadline, *, as_of: datetime | None = None) -> Snapshot:
         """The user's memory as the bucket has it now, or as it was recorded at `as_of`.
@@ -128,6 +142,39 @@ class Repositories:
         """
         return rewriting.rewrite(
             self._parts, user, transform, deadline, reword=reword, drop_empty=drop_empty, dry_run=dry_run
+        )
+
+    def export(self, user: str, deadline: Deadline, *, as_of: datetime | None = None) -> tuple[str, BinaryIO]:
+        """The head, and a bundle of the history that leads to it, as `git clone` takes it: an open file that has no
+        name any more, so that closing it is all there is to clean up. Raises as `open` does.
+        """
+        with self.open(user, deadline, as_of=as_of) as snapshot, self._parts.cache.scratch() as directory:
+            return snapshot.head, snapshot.bundle(directory).open("rb")
+
+    def import_bundle(
+        self,
+        user: str,
+        bundle: BinaryIO,
+        choose: Choose,
+        edit: Edit,
+        deadline: Deadline,
+        *,
+        replace: bool = False,
+        bounds: Bounds = Bounds(),  # noqa: B008 - frozen
+    ) -> Imported:
+        """What came of making a bundle's history the user's memory, as it was written.
+
+        `choose` gives for the bundle's header the name of the ref to take. `edit` may add one commit on top; both are
+        in place at once. `bundle` is a file on disk that stands where the bundle begins.
+
+        Raises:
+            NotABundle: it is none that can be used, within `bounds`.
+            UnsafePath: its history holds a file that a memory must not.
+            Conflict: there is a memory already, with something in it, and not `replace`.
+            StorageUnavailable: out of time, or the bucket is away; repeating is safe.
+        """
+        return importing.import_bundle(
+            self._parts, user, bundle, choose, edit, deadline, replace=replace, bounds=bounds
         )
 
     def maintain(

@@ -4,7 +4,8 @@
 in `worker` and `interpreter`, the confinement in `sandbox`.
 """
 
+from diffmem.shell.refusals import Refusal
 from diffmem.shell.sandbox import SandboxStatus
 from diffmem.shell.tool import Tool, ToolResult
 
-__all__ = ["SandboxStatus", "Tool", "ToolResult"]
+__all__ = ["Refusal", "SandboxStatus", "Tool", "ToolResult"]

@@ -8,20 +8,23 @@ The text is parsed here (`syntax`); its tree runs in a confined worker (`sandbox
 (`policy`); what it wrote is shaped here (`output`).
 """
 
+import copy
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from diffmem import git
 from diffmem.config import SandboxMode
+from diffmem.errors import ToolUnavailable
 from diffmem.git import Checkout
 from diffmem.limits import Deadline, Limits
 from diffmem.shell import syntax
 from diffmem.shell.output import UnitOutput, shape
 from diffmem.shell.policy import Refused
+from diffmem.shell.refusals import Refusal, policy_refusal
 from diffmem.shell.sandbox import Sandbox, SandboxStatus
 from diffmem.shell.sandbox_process import WorkerFailed
 from diffmem.shell.tree import Block, dump
@@ -67,6 +70,13 @@ class Tool:
     def __init__(self, mode: SandboxMode, limits: Limits = Limits(), *, sandbox: Sandbox | None = None) -> None:  # noqa: B008
         self._limits = limits
         self._sandbox = sandbox or Sandbox(mode)
+        self._hear: Callable[[Refusal], None] = _ignore
+
+    def telling(self, hear: Callable[[Refusal], None]) -> "Tool":
+        """The same tool, with the same processes, that tells `hear` of every refusal, in the thread that runs it."""
+        tool = copy.copy(self)
+        tool._hear = hear
+        return tool
 
     def run(
         self, command: str, checkout: Checkout, deadline: Deadline, *, raw: bool = False, max_output_bytes: int = 24_000
@@ -83,9 +93,18 @@ class Tool:
         try:
             block = syntax.parse(command, self._limits.max_command_bytes)
         except Refused as refused:
+            self._hear(Refusal("syntax"))
             return _refused(refused.message, raw, started)
-        outcome = self._call(block, checkout, deadline.within(self._limits.tool_call_seconds), raw, max_output_bytes)
-        return _result(block, outcome, raw, max_output_bytes, started)
+        limit = deadline.within(self._limits.tool_call_seconds)
+        try:
+            outcome = self._call(block, checkout, limit, raw, max_output_bytes)
+        except ToolUnavailable:
+            self._hear(Refusal("sandbox"))
+            raise
+        result = _result(block, outcome, raw, max_output_bytes, started)
+        for text in result.refusals:
+            self._hear(policy_refusal(text))
+        return result
 
     def status(self) -> SandboxStatus:
         """Which layers of the sandbox are in force here, found by trying."""
@@ -117,6 +136,10 @@ class Tool:
         except WorkerFailed as failed:
             return _outcome(failed.partial, count, failed.reason)
         return _outcome(answer, count)
+
+
+def _ignore(_: Refusal) -> None:
+    return
 
 
 def _outcome(answer: bytes, count: int, failure: str | None = None) -> _Outcome:
