@@ -5,6 +5,7 @@ without its `.idx`, so that nobody has to run index-pack.
 """
 
 import hashlib
+import struct
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from diffmem.limits import Deadline
 
 _HEADER_BYTES = 12
 _TRAILER_BYTES = 20
+_FANOUT_AT = 8
+_SHA_BYTES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,12 @@ class Scratch:
             raise GitError(f"git wrote {len(found)} packs where one was expected")
         return Pack(found[0].read_bytes(), found[0].with_suffix(".idx").read_bytes())
 
+    def index_of(self, trailer: str) -> bytes:
+        """The index of a pack that is here, or borrowed."""
+        name = f"pack-{trailer}.idx"
+        own = self.packs / name
+        return (own if own.exists() else self._borrowed / "pack" / name).read_bytes()
+
     def write(self, pack: Pack) -> None:
         """Add a pack to what git sees here."""
         path = self.packs / f"pack-{pack.trailer}.pack"
@@ -98,9 +107,21 @@ class Scratch:
 
 
 def join(scratch: Scratch, trailers: Sequence[str], deadline: Deadline) -> Pack:
-    """One pack with the objects of several, which `scratch` holds or borrows; versions of a file become deltas."""
-    names = "".join(f"pack-{trailer}.pack\n" for trailer in trailers).encode()
-    return _pack_objects(scratch, ["--stdin-packs"], names, deadline)
+    """One pack with the objects of several, which `scratch` holds or borrows; versions of a file become deltas.
+
+    The objects are named one by one: `--stdin-packs` would walk the whole history to learn their paths, a fifth of a
+    second at 10,000 commits, and makes packs as large.
+    """
+    names = sorted({name for trailer in trailers for name in object_names(scratch.index_of(trailer))})
+    return _pack_objects(scratch, [], "".join(f"{name}\n" for name in names).encode(), deadline)
+
+
+def object_names(index: bytes) -> list[str]:
+    """The shas of the objects that a pack's index (version 2) lists; see git's Documentation/gitformat-pack.txt."""
+    (count,) = struct.unpack_from(">I", index, _FANOUT_AT + 255 * 4)
+    start = _FANOUT_AT + 256 * 4
+    table = index[start : start + count * _SHA_BYTES].hex()
+    return [table[at : at + 2 * _SHA_BYTES] for at in range(0, len(table), 2 * _SHA_BYTES)]
 
 
 def pack_history(scratch: Scratch, rev: str, deadline: Deadline) -> Pack:

@@ -1,5 +1,6 @@
 """How many processes and requests each thing takes: the promises that keep a request quick."""
 
+import gc
 import os
 import threading
 from collections.abc import Callable
@@ -108,6 +109,7 @@ def test_nothing_is_started_and_no_directory_made_before_the_first_request(tmp_p
 
 def test_no_thread_and_no_file_is_left_behind(repositories: Repositories, new_machine: NewMachine) -> None:
     repositories.commit(USER, write({"big.md": noise(400_000, 1)}), deadline()).snapshot.close()
+    gc.collect()
     threads, files = threading.active_count(), len(list(OPEN_FILES.iterdir()))
     for _ in range(3):
         cold = new_machine()

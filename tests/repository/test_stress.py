@@ -272,8 +272,9 @@ def test_erasing_beside_writers_leaves_what_came_after_or_nothing(tmp_path: Path
     writers = [threading.Thread(target=work, args=(number,)) for number in range(3)]
     for thread in writers:
         thread.start()
+    until = deadline()
     while stored_manifest(bucket).commits < 6:
-        pass
+        until.check("six commits")
     machine(bucket, tmp_path / "eraser").erase(USER, deadline())
     for thread in writers:
         thread.join()
