@@ -7,7 +7,7 @@ Standard library only: this module runs in the worker.
 import re
 from collections.abc import Callable, MutableMapping
 
-from diffmem.shell.stops import ExpansionError
+from diffmem.shell.stops import MAX_EVALUATIONS, ExpansionError
 
 MAX_DEPTH = 24
 MAX_TOKENS = 2_000
@@ -29,18 +29,24 @@ def evaluate(expression: str, variables: MutableMapping[str, str]) -> int:
     Raises:
         ExpansionError: with bash's wording.
     """
-    return _Evaluator(expression, variables, 0).value()
+    return _Evaluator(expression, variables, 0, [MAX_EVALUATIONS]).value()
 
 
 class _Evaluator:
-    """Recursive descent over the tokens. `skipping` counts the operands that are read without effect (`0 && x++`)."""
+    """Recursive descent over the tokens.
 
-    def __init__(self, expression: str, variables: MutableMapping[str, str], depth: int) -> None:
-        if depth > MAX_DEPTH:
+    `skipping` counts the operands that are read without effect (`0 && x++`); `left` holds how many variables may still
+    be evaluated, since each may name others.
+    """
+
+    def __init__(self, expression: str, variables: MutableMapping[str, str], depth: int, left: list[int]) -> None:
+        left[0] -= 1
+        if depth > MAX_DEPTH or left[0] < 0:
             raise ExpansionError(f"{expression[:40]}: expression recursion level exceeded")
         self._expression = expression.strip()
         self._variables = variables
         self._depth = depth
+        self._left = left
         self._tokens = _split(self._expression)
         self._at = 0
         self._skipping = 0
@@ -170,7 +176,7 @@ class _Evaluator:
         text = self._variables.get(name, "").strip()
         if not text or self._skipping:
             return 0
-        return _Evaluator(text, self._variables, self._depth + 1).value()
+        return _Evaluator(text, self._variables, self._depth + 1, self._left).value()
 
     def _assign(self, name: str, value: int) -> int:
         value = _wrap(value)

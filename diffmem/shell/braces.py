@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from diffmem.shell.stops import MAX_WORDS, ExpansionError
+from diffmem.shell.stops import MAX_TEXT, MAX_WORDS, ExpansionError
 from diffmem.shell.tree import Part, Text, Word
 
 _SEQUENCE = re.compile(
@@ -44,10 +44,16 @@ def _expand(atoms: Sequence[_Atom]) -> list[list[_Atom]]:
         alternatives = _alternatives(atoms, at, close, commas)
         if alternatives:
             rest = _expand(atoms[close + 1 :])
-            if len(alternatives) * len(rest) > MAX_WORDS:
-                raise ExpansionError(f"braces expand to more than {MAX_WORDS} words")
+            _check_size(at, alternatives, rest)
             return [[*atoms[:at], *middle, *end] for middle in alternatives for end in rest]
     return [list(atoms)]
+
+
+def _check_size(before: int, alternatives: Sequence[list[_Atom]], rest: Sequence[list[_Atom]]) -> None:
+    count = len(alternatives) * len(rest)
+    middles, ends = sum(map(len, alternatives)) * len(rest), sum(map(len, rest)) * len(alternatives)
+    if count > MAX_WORDS or before * count + middles + ends > MAX_TEXT:
+        raise ExpansionError(f"braces expand to more than {MAX_WORDS} words, or {MAX_TEXT} characters")
 
 
 def _closing(atoms: Sequence[_Atom], at: int) -> tuple[int | None, list[int]]:

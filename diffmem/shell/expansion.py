@@ -39,7 +39,7 @@ class Expander:
                     found.append(field)
                     size += len(field)
                     if len(found) > MAX_WORDS:
-                        raise ExpansionError(f"more than {MAX_WORDS} words; use: ... | xargs COMMAND")
+                        raise _too_many()
                     if size > MAX_TEXT:
                         raise ExpansionError(f"more than {MAX_TEXT} characters in one command")
         return found
@@ -123,6 +123,10 @@ def _is_literal(word: Word) -> bool:
     )
 
 
+def _too_many() -> ExpansionError:
+    return ExpansionError(f"more than {MAX_WORDS} words; use: ... | xargs COMMAND")
+
+
 def _bounded(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise ExpansionError(f"more than {MAX_TEXT} characters in one word")
@@ -147,6 +151,8 @@ def _split(expanded: Iterable[_Expanded], separators: str) -> list[list[Piece]]:
                 current = [*(current or []), (text[at : found.start()], False)]
             if current is not None or any(c in others for c in found[0]):
                 fields.append(current or [])
+            if len(fields) > MAX_WORDS:
+                raise _too_many()
             current = None
             at = found.end()
         if at < len(text):

@@ -55,8 +55,6 @@ class Interpreter:
             self.state.status = 1
         except Refused as refused:
             self.state.status = self._refused(refused.message)
-        finally:
-            self.jobs.reap_writers()
         return self.state.status
 
     def block(self, block: Block) -> int:

@@ -58,9 +58,8 @@ class Jobs:
         self._reports = reports
         self._allowance = allowance
         self._run = run
-        self._writers: list[int] = []
         self.expander = Expander(state, self.substitute)
-        self.streams = Streams(settings.rules, state, self.expander.text, self._write_aside)
+        self.streams = Streams(settings.rules, state, processes, self.expander.text)
         self.teach: Teach = lambda argv, status: None
 
     def admit(self, argv: Sequence[str]) -> Admitted:
@@ -126,11 +125,6 @@ class Jobs:
             errors="replace"
         )
 
-    def reap_writers(self) -> None:
-        """Wait for the processes that wrote texts into pipes; whoever read them has ended."""
-        while self._writers:
-            self._processes.wait(self._writers.pop())
-
     def _collect(self, start: Callable[[int, int], int | None]) -> tuple[bytes, int]:
         """What the process that `start` makes writes into a pipe, up to a bound, and its status."""
         reading, writing = os.pipe()
@@ -191,7 +185,6 @@ class Jobs:
         return self._processes.fork(lambda: self._in_fork(node, pairs, other))
 
     def _in_fork(self, node: Statement, pairs: Pairs, other: int | None) -> int:
-        self._writers.clear()
         self._reports.enter_subshell()
         try:
             for source, fd in pairs:
@@ -205,15 +198,6 @@ class Jobs:
         except Stop as stop:
             self._reports.note("stop", str(stop))
             return stop.status
-
-    def _write_aside(self, writing: int, data: bytes, reading: int) -> None:
-        def run() -> int:
-            os.close(reading)
-            self._processes.write(writing, data)
-            return 0
-
-        self._take_allowance()
-        self._writers.append(self._processes.fork(run))
 
     def _take_allowance(self) -> None:
         try:

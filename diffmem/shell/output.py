@@ -121,19 +121,15 @@ def _fitted(unit: UnitOutput, share: int, mark: str) -> _Part:
 
 
 def _first(data: bytes, size: int) -> bytes:
-    """At most `size` bytes from the beginning, up to the end of a line where there is one."""
-    if len(data) <= size:
-        return data
+    """At most `size` bytes from the beginning: whole lines, where there is one."""
     newline = data.rfind(b"\n", 0, size)
     return data[: newline + 1] if newline >= 0 else data[:size]
 
 
 def _last(data: bytes, size: int) -> bytes:
-    """At most `size` bytes from the end, from the beginning of a line where there is one."""
-    if len(data) <= size:
-        return data
-    start = len(data) - size
-    newline = data.find(b"\n", start - 1 if start else 0, len(data) - 1)
+    """At most `size` bytes from the end: whole lines, where there is one."""
+    start = max(0, len(data) - size)
+    newline = data.find(b"\n", start, len(data) - 1)
     return data[newline + 1 :] if newline >= 0 else data[start:]
 
 

@@ -94,7 +94,10 @@ def _check_size(size: int) -> None:
 
 def change_case(value: str, pattern: Sequence[Piece], operator: str) -> str:
     """`${v^p}`, `^^`, `,`, `,,`: the first character, or each, that matches (no pattern: any) in the other case."""
-    compiled = Pattern.of(pattern or [("?", False)])
-    convert = str.upper if operator[0] == "^" else str.lower
+    compiled = Pattern.of(pattern) if pattern else None
+    change = str.upper if operator[0] == "^" else str.lower
     reach = len(value) if len(operator) == 2 else min(1, len(value))
-    return "".join(convert(c) if compiled.matches(c) else c for c in value[:reach]) + value[reach:]
+    changed = [
+        change(c) if len(change(c)) == 1 and (compiled is None or compiled.matches(c)) else c for c in value[:reach]
+    ]
+    return "".join(changed) + value[reach:]

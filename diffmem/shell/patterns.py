@@ -87,6 +87,7 @@ class Pattern:
     def _step(self, state: int, character: str) -> int:
         mask = self._masks.get(character)
         if mask is None:
+            self._steps += len(self._tokens)
             mask = self._masks[character] = self._mask(character)
         return self._close((state & self._stars) | ((state & mask) << 1))
 

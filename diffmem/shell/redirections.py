@@ -121,11 +121,10 @@ class Redirections:
         lines = self._source[start:end].split(b"\n")
         closing = self._source[end : last.end_byte]
         name = delimiter["name"]
-        if (
-            name in (line.lstrip(b"\t") if tabs else line for line in lines)
-            or closing.lstrip(b"\t" if tabs else b"") != name
-        ):
-            raise Refused(f"the end of the heredoc {name.decode()!r} is not understood")
+        closed_early = name in (line.lstrip(b"\t") if tabs else line for line in lines)
+        follows = self._source[last.end_byte : last.end_byte + 1]
+        if closed_early or closing.lstrip(b"\t" if tabs else b"") != name or follows not in (b"", b"\n"):
+            raise nodes.Misread(f"the end of the heredoc {name.decode()!r} is not understood")
         if delimiter["quote"]:
             text = b"\n".join(line.lstrip(b"\t") if tabs else line for line in lines)
             return (Text(text.decode(errors="replace"), True),)

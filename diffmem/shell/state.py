@@ -8,7 +8,7 @@ import os
 from diffmem.shell.globs import Globs
 from diffmem.shell.policy.verdict import Place
 from diffmem.shell.rules import Rules
-from diffmem.shell.stops import MAX_TEXT, MAX_VARIABLES, ExpansionError
+from diffmem.shell.stops import MAX_TEXT, MAX_VARIABLES, MAX_VARIABLES_TEXT, ExpansionError
 
 
 class Variables(dict[str, str]):
@@ -17,8 +17,11 @@ class Variables(dict[str, str]):
     def __setitem__(self, name: str, value: str) -> None:
         if len(value) > MAX_TEXT:
             raise ExpansionError(f"{name}: more than {MAX_TEXT} characters in a variable")
-        if len(self) >= MAX_VARIABLES and name not in self:
-            raise ExpansionError(f"{name}: more than {MAX_VARIABLES} variables")
+        size = sum(map(len, self.values())) - len(self.get(name, "")) + len(value)
+        if (len(self) >= MAX_VARIABLES and name not in self) or size > MAX_VARIABLES_TEXT:
+            raise ExpansionError(
+                f"{name}: more than {MAX_VARIABLES} variables or {MAX_VARIABLES_TEXT} characters in them"
+            )
         super().__setitem__(name, value)
 
 

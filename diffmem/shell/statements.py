@@ -77,6 +77,8 @@ def _flat(children: Sequence[Node], redirects: tuple[Node, ...], both: bool) -> 
         last = position + 1 >= len(children)
         if not last and children[position + 1].type not in ("|", "|&"):
             raise Refused(f"{children[position + 1].type!r} is not understood in a pipeline")
+        if children[position].type == "list":
+            raise Refused("after the pipe on the line of a heredoc, put what follows && on a line of its own")
         follows = both if last else _is_both(children[position + 1])
         stages.append(Stage(children[position], redirects if last else (), follows))
     return stages

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 
 from diffmem.shell.policy import Refused, paths
 from diffmem.shell.policy.verdict import BadValue
+from diffmem.shell.processes import Processes
 from diffmem.shell.rules import Rules
 from diffmem.shell.state import State
 from diffmem.shell.tree import Redirect, Word
@@ -20,29 +21,30 @@ class RedirectError(Exception):
 
 
 class Streams:
-    """Makes descriptors for redirections. `text` expands a word; `writer` starts a process that writes some bytes."""
+    """Makes descriptors for redirections; `text` expands a word."""
 
-    def __init__(
-        self, rules: Rules, state: State, text: Callable[[Word], str], writer: Callable[[int, bytes, int], None]
-    ) -> None:
-        self._state = state
+    def __init__(self, rules: Rules, state: State, processes: Processes, text: Callable[[Word], str]) -> None:
         self._rules = rules
+        self._state = state
+        self._processes = processes
         self._text = text
-        self._writer = writer
         self.null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
 
     @contextmanager
     def opened(self, redirects: Sequence[Redirect]) -> Iterator[list[tuple[int, int]]]:
         """The pairs (source, descriptor) to duplicate in order; what was opened for them is closed afterwards."""
         opened: list[int] = []
+        writers: list[int] = []
         try:
             pairs: list[tuple[int, int]] = []
             for redirect in redirects:
-                pairs.append((self._source(redirect, opened), redirect.fd))
+                pairs.append((self._source(redirect, opened, writers), redirect.fd))
             yield pairs
         finally:
             for descriptor in opened:
                 os.close(descriptor)
+        for writer in writers:  # after an error its reader may live on: whoever ends that ends the writer too
+            self._processes.wait(writer)
 
     @contextmanager
     def replaced(self, redirects: Sequence[Redirect]) -> Iterator[None]:
@@ -61,7 +63,7 @@ class Streams:
                     os.dup2(source, fd)
                     os.close(source)
 
-    def _source(self, redirect: Redirect, opened: list[int]) -> int:
+    def _source(self, redirect: Redirect, opened: list[int], writers: list[int]) -> int:
         if redirect.kind == "copy":
             return redirect.source
         if redirect.kind == "null":
@@ -70,7 +72,7 @@ class Streams:
         if redirect.kind == "file":
             opened.append(self._open(text))
         else:
-            opened.append(self._pipe(text + ("\n" if redirect.kind == "line" else "")))
+            opened.append(self._pipe(text + ("\n" if redirect.kind == "line" else ""), writers))
         return opened[-1]
 
     def _open(self, path: str) -> int:
@@ -89,17 +91,21 @@ class Streams:
             raise Refused(f"< {path!r} is neither a file nor a directory")
         return descriptor
 
-    def _pipe(self, text: str) -> int:
+    def _pipe(self, text: str, writers: list[int]) -> int:
         """The reading end of a pipe that holds `text`; what a pipe cannot hold at once is written by a process."""
         data = text.encode(errors="surrogateescape")
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
-        written = 0
         with suppress(BlockingIOError):
-            while written < len(data):
-                written += os.write(writing, data[written:])
-        if written < len(data):
+            while data:
+                data = data[os.write(writing, data) :]
+        if data:
             os.set_blocking(writing, True)
-            self._writer(writing, data[written:], reading)
+            writers.append(self._processes.fork(lambda: self._write(writing, data, reading)))
         os.close(writing)
         return reading
+
+    def _write(self, writing: int, data: bytes, reading: int) -> int:
+        os.close(reading)
+        self._processes.write(writing, data)
+        return 0

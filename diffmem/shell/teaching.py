@@ -18,33 +18,59 @@ from diffmem.shell.policy import binaries, paths
 from diffmem.shell.policy.verdict import Place
 
 _MAX_FILES = 5_000
-_MAX_HINTS = 2
+_MAX_PATHS = 2
+_MAX_HINTS = 8
 _EXTENDED = frozenset(("-E", "--extended-regexp", "-P", "--perl-regexp", "-F", "--fixed-strings"))
-_ORDINARY = re.compile(r"(?<!\\)[|+?]")
+_ORDINARY = re.compile(r"(?<!\\)\||(?<=[\])])[+?]")
+_DIGIT = re.compile(r"(?<!\\)\\d")
 _ANCESTOR = re.compile(r"\b(?:HEAD|main|@)(?:[~^][0-9]*)+")
 _READERS = frozenset((*binaries.NAMES, "cd"))
 _TEXT_FIRST = frozenset(("grep", "sed", "gawk"))
 _NEAR = 0.75
 
 
-def hints(argv: Sequence[str], status: int, place: Place, output_of: Callable[[Sequence[str]], str]) -> Iterator[str]:
-    """What to say beside the output of a command, given as the policy admitted it, that ended with `status`."""
-    yield from _pattern_hint(argv, status)
-    missing = [path for path in _paths(argv, status) if path and not paths.exists(path, place)]
-    for path in missing[:_MAX_HINTS]:
-        near = nearest(path, place, guess=status != 0)
-        if near:
-            yield f"{path!r} does not exist; the nearest: {near}"
-    if argv[0] == "git" and status == 128:
-        yield from _history_hint(argv, output_of)
+class Teacher:
+    """Hints for one call; there are only so many. `output_of` gives what an admitted program writes."""
 
+    def __init__(self, tree: str, output_of: Callable[[Sequence[str]], str]) -> None:
+        self._tree = tree
+        self._output_of = output_of
+        self._left = _MAX_HINTS
+        self._files: list[str] | None = None
 
-def nearest(path: str, place: Place, *, guess: bool) -> str | None:
-    """The file, relative to the place, that `path` may mean: by letter case, by folder, or (`guess`) by likeness."""
-    files = list(_files(place.tree))
-    wanted = posixpath.relpath(posixpath.normpath(posixpath.join(place.cwd, path)), place.tree)
-    found = _same(wanted, files) or (_alike(wanted, files) if guess else None)
-    return posixpath.relpath(posixpath.join(place.tree, found), place.cwd) if found else None
+    def hints(self, argv: Sequence[str], status: int, place: Place) -> list[str]:
+        """What to say beside the output of a command, given as the policy admitted it, that ended with `status`."""
+        if self._left <= 0:
+            return []
+        found = [*_pattern_hints(argv, status), *self._path_hints(argv, status, place)]
+        if argv[0] == "git" and status == 128:
+            found += self._history_hints(argv)
+        self._left -= len(found)
+        return found
+
+    def _path_hints(self, argv: Sequence[str], status: int, place: Place) -> Iterator[str]:
+        missing = [path for path in _paths(argv, status) if path and not paths.exists(path, place)]
+        for path in missing[:_MAX_PATHS]:
+            near = self._nearest(path, place, guess=status != 0)
+            if near:
+                yield f"{path!r} does not exist; the nearest: {near}"
+
+    def _nearest(self, path: str, place: Place, *, guess: bool) -> str | None:
+        """The file, seen from the place, that `path` may mean: by letter case, by folder, or (`guess`) by likeness."""
+        if self._files is None:
+            self._files = list(_files(self._tree))
+        wanted = posixpath.relpath(posixpath.normpath(posixpath.join(place.cwd, path)), self._tree)
+        found = _same(wanted, self._files) or (_alike(wanted, self._files) if guess else None)
+        return posixpath.relpath(posixpath.join(self._tree, found), place.cwd) if found else None
+
+    def _history_hints(self, argv: Sequence[str]) -> Iterator[str]:
+        if not any(_ANCESTOR.search(word) for word in argv):
+            return
+        count = self._output_of(("git", "rev-list", "--count", "--first-parent", "HEAD")).strip()
+        if count.isdigit() and int(count) > 1:
+            yield f"the history has {count} commits: the oldest is HEAD~{int(count) - 1}"
+        elif count == "1":
+            yield "the history has 1 commit: HEAD"
 
 
 def _same(wanted: str, files: Sequence[str]) -> str | None:
@@ -86,17 +112,18 @@ def _files(tree: str) -> Iterator[str]:
         folders += [entry.path for entry in found if entry.is_dir(follow_symlinks=False)]
 
 
-def _pattern_hint(argv: Sequence[str], status: int) -> Iterator[str]:
+def _pattern_hints(argv: Sequence[str], status: int) -> Iterator[str]:
     options, operands = _split(argv)
-    is_grep = argv[0] == "grep" or argv[:2] == ("git", "grep")
-    if not is_grep or status != 1 or _EXTENDED.intersection(options):
+    command = "git grep" if argv[0] == "git" else "grep"
+    if status != 1 or (argv[0] != "grep" and tuple(argv[:2]) != ("git", "grep")):
         return
     patterns = [value for name, value in pairwise(options) if name in ("-e", "--regexp")]
     patterns += [option[2:] for option in options if option.startswith("-e") and len(option) > 2]
     for pattern in patterns or operands[:1]:
         ordinary = _ORDINARY.search(pattern)
-        if ordinary:
-            command = "git grep" if argv[0] == "git" else "grep"
+        if _DIGIT.search(pattern) and not {"-P", "--perl-regexp"}.intersection(options):
+            yield f"\\d is no digit here: {command} -P {pattern!r}, or [0-9]"
+        elif ordinary and not _EXTENDED.intersection(options):
             yield f"{ordinary[0]!r} is an ordinary character in a basic pattern: {command} -E {pattern!r}"
 
 
@@ -117,15 +144,7 @@ def _plain(words: Sequence[str]) -> list[str]:
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words before `--`, without the command, and those after."""
+    if argv[0] == "cd":
+        return [], list(argv[1:])
     at = list(argv).index("--") if "--" in argv else len(argv)
     return list(argv[1:at]), list(argv[at + 1 :])
-
-
-def _history_hint(argv: Sequence[str], output_of: Callable[[Sequence[str]], str]) -> Iterator[str]:
-    if not any(_ANCESTOR.search(word) for word in argv):
-        return
-    count = output_of(("git", "rev-list", "--count", "--first-parent", "HEAD")).strip()
-    if count.isdigit() and int(count) > 0:
-        plural = "" if count == "1" else "s"
-        oldest = f": the oldest is HEAD~{int(count) - 1}" if int(count) > 1 else ""
-        yield f"the history has {count} commit{plural}{oldest}"

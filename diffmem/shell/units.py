@@ -12,7 +12,7 @@ from diffmem.shell.jobs import Settings
 from diffmem.shell.processes import Processes
 from diffmem.shell.state import State
 from diffmem.shell.stops import Interrupted, LoopExit, ShellExit, Stop
-from diffmem.shell.teaching import hints
+from diffmem.shell.teaching import Teacher
 from diffmem.shell.tree import Block, Step
 from diffmem.shell.watch import Watch
 
@@ -31,6 +31,7 @@ class Units:
         self._reports = reports
         self._watch = watch
         self._shell = Interpreter(settings, self._state, processes, reports, allowance)
+        self._teacher = Teacher(self._state.tree, self._shell.jobs.output_of)
 
     def run(self, block: Block, *, teaches: bool) -> Iterator[Answer]:
         """Run what the links allow: a line for each unit, and the last line."""
@@ -42,7 +43,9 @@ class Units:
                 continue
             ends, stopped, cut = self._unit(step)
             yield self._answer(number, cut)
-            if ends:
+            if self._reports.stop and not stopped:  # a subshell reached the bound and had ended when that was looked at
+                stopped, self._state.status = self._reports.stop, Stop("").status
+            if ends or stopped:
                 break
         yield {"status": self._state.status, "stopped": stopped}
 
@@ -81,5 +84,5 @@ class Units:
         }
 
     def _teach(self, argv: Sequence[str], status: int) -> None:
-        for hint in hints(argv, status, self._state.place, self._shell.jobs.output_of):
+        for hint in self._teacher.hints(argv, status, self._state.place):
             self._reports.note("hint", hint)

@@ -19,7 +19,7 @@ LIMITS = Limits(tool_call_seconds=3.0, tool_pipeline_seconds=1.0)
 
 _CALL_SECONDS = 25.0
 _OUTPUT_BYTES = 200_000
-_MEMORY_BYTES = 1_000_000_000
+MEMORY_BYTES = 1_000_000_000
 _PARALLEL = 4
 _CANARY = re.compile(r"CANARY-[A-Z]|root:x:0:0:")
 
@@ -77,9 +77,15 @@ def run(tool: Tool, root: Path, checkouts: Mapping[str, Checkout]) -> Batch:
 
     with _Meter() as meter, ThreadPoolExecutor(_PARALLEL) as pool:
         list(pool.map(attack, corpus(root)))
-    left = tuple(_command(pid) for pid in _descendants() if "zygote_main" not in _command(pid))
+    left = left_running()
     markers = frozenset(path.name for path in root.rglob("m.*"))
     return Batch(results, seconds, markers, _state(root) != before, left, meter.peak_bytes)
+
+
+def left_running(*, with_zygotes: bool = False) -> tuple[str, ...]:
+    """The command lines of the processes below this one that no tool needs between calls."""
+    commands = [_command(pid) for pid in _descendants()]
+    return tuple(command for command in commands if with_zygotes or "zygote_main" not in command)
 
 
 def _state(root: Path) -> str:

@@ -37,17 +37,16 @@ def _run(shell: Shell, given: dict[str, list[str]], texts: list[str]) -> int:
     if step == 0:
         shell.complain_as("seq", f"invalid Zero increment value: ‘{texts[1]}’\nTry 'seq --help' for more information.")
         return 1
-    values = range(first, last + (1 if step > 0 else -1), step)
-    separator = encoded([*given.get("-s", ()), *given.get("--separator", ()), "\n"][0])
-    conversion = [*given.get("-f", ()), *given.get("--format", ())]
+    separator = encoded([*given.get("-s", []), *given.get("--separator", []), "\n"][0])
+    conversion = [*given.get("-f", []), *given.get("--format", [])]
+    steps = (last - first) // step
     width = 0
-    if ("-w" in given or "--equal-width" in given) and values:
-        width = max(len(_decimal(value, finest, places)) for value in (values[0], values[-1]))
-    for at in range(0, len(values), _CHUNK):
-        chunk = values[at : at + _CHUNK]
-        lines = [_shown(value, finest, places, width, conversion) for value in chunk]
-        data = separator.join(encoded(line) for line in lines)
-        shell.write(data + (separator if at + _CHUNK < len(values) else b"\n"))
+    if ("-w" in given or "--equal-width" in given) and steps >= 0:
+        width = max(len(_decimal(value, finest, places)) for value in (first, first + steps * step))
+    for at in range(0, steps + 1, _CHUNK):
+        chunk = range(at, min(at + _CHUNK, steps + 1))
+        lines = [encoded(_shown(first + index * step, finest, places, width, conversion)) for index in chunk]
+        shell.write(separator.join(lines) + (separator if chunk.stop <= steps else b"\n"))
     return 0
 
 
@@ -63,12 +62,9 @@ def _places(text: str) -> int:
 
 
 def _scaled(text: str, places: int) -> int:
+    """The number times a power of ten."""
     whole, _, fraction = text.partition(".")
-    return (
-        int((whole or "0").rstrip() + fraction.ljust(places, "0"))
-        if whole not in ("", "-", "+")
-        else int(whole + "0" + fraction.ljust(places, "0"))
-    )
+    return int((whole if whole.strip("+-") else f"{whole}0") + fraction.ljust(places, "0"))
 
 
 def _decimal(value: int, finest: int, places: int) -> str:
