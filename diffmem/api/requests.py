@@ -183,14 +183,15 @@ class ConsolidateBody(Body):
     time_budget_s: Annotated[float, Field(ge=0.05, le=3600)] = 120.0
 
 
-OneOrMore = Annotated[list[Annotated[Text, Field(min_length=1, max_length=2_000)]], Field(max_length=100)]
+ToForget = Annotated[Text, Field(min_length=1, max_length=2_000)]
+OneOrMore = Annotated[list[ToForget], Field(max_length=100)]
 
 
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-Several = Annotated[OneOrMore, BeforeValidator(_as_list)]
+Several = Annotated[OneOrMore, BeforeValidator(_as_list, json_schema_input_type=ToForget | OneOrMore)]
 
 
 class ForgetBody(Body):

@@ -46,7 +46,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 def _schemas(routes: Sequence[Route]) -> tuple[dict[tuple[str, str], Any], dict[str, Any]]:
     """Schemas by `(type name, "validation" or "serialization")`, and the components that they refer to."""
     inputs = {kind for route in routes for kind in (route.body, route.query) if kind is not None}
-    outputs = {route.answer for route in routes if route.answer not in (None, bytes)}
+    outputs = {route.answer for route in routes if route.answer is not None}
     adapters = [*_adapters(inputs, "validation"), *_adapters(outputs, "serialization")]
     schemas, shared = TypeAdapter.json_schemas(adapters, ref_template="#/components/schemas/{model}")
     by_key = {(str(name), str(mode)): schema for (name, mode), schema in schemas.items()}
@@ -98,10 +98,11 @@ def _query_parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _responses(route: Route, schemas: dict[tuple[str, str], Any]) -> dict[str, Any]:
-    if route.answer is None or route.answer is bytes:
-        content: dict[str, Any] = {route.answer_type: {"schema": {"type": "string"}}}
-    else:
-        content = {"application/json": {"schema": schemas[(route.answer.__name__, "serialization")]}}
+    content = {kind: {"schema": {"type": "string"}} for kind in (route.answer_type, *route.other_types)}
+    if route.answer is not None:
+        content["application/json"] = {"schema": schemas[(route.answer.__name__, "serialization")]}
+    elif route.answer_type == "application/json":
+        content["application/json"] = {"schema": {"type": "object"}}
     responses: dict[str, Any] = {
         str(status): {"description": route.summary, "content": content} for status in route.statuses
     }

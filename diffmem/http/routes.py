@@ -108,6 +108,7 @@ ROUTES: tuple[Route, ...] = (
         "A signed webhook whose messages become sessions",
         max_raw_bytes=_MAX_HOOK_BYTES,
         answer=HookAnswer,
+        other_types=("text/plain", "text/xml"),
     ),
     Route(
         "GET",

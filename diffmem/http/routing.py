@@ -27,7 +27,8 @@ class Route:
 
     `body` is a model of the JSON body, `query` one of the query string. Where `max_raw_bytes` is above 0, the body, of
     `body_type`, is handed on as it is, or as an open file.
-    `answer` is the JSON answer's dataclass; where it is None or bytes, the answer is of `answer_type`.
+    `answer` is the JSON answer's dataclass; where it is None, the answer is of `answer_type`. It may also be of one of
+    `other_types`.
     """
 
     method: str
@@ -44,6 +45,7 @@ class Route:
     body_optional: bool = False
     body_type: str = "application/json"
     answer_type: str = "application/json"
+    other_types: tuple[str, ...] = ()
 
 
 def match(routes: Sequence[Route], method: str, raw_path: str) -> tuple[Route, dict[str, str]]:

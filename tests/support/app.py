@@ -11,13 +11,14 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from diffmem.config import VARIABLES
+from tests.support import contract
 
 ROOT = Path(__file__).parent.parent.parent
 LOOPBACK = {"REMOTE_ADDR": "127.0.0.1"}
 
 
 class Function:
-    """DiffMem over HTTP, without a socket; every call returns the response."""
+    """DiffMem over HTTP, without a socket; every call returns the response, once it is checked against the contract."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -26,7 +27,9 @@ class Function:
         """The response to a request with `body` as JSON, or with what `options` of Werkzeug's client say."""
         if body is not None:
             options["json"] = body
-        return self._client.open(path, method=method, environ_base=LOOPBACK, **options)
+        response = self._client.open(path, method=method, environ_base=LOOPBACK, **options)
+        contract.check(response, body)
+        return response
 
     def get(self, path: str, **options: Any) -> TestResponse:
         """GET `path`."""
@@ -59,7 +62,9 @@ def function(folder: Path, environment: Mapping[str, str] | None = None) -> Iter
             patch.delenv(name, raising=False)
         for name, value in wanted.items():
             patch.setenv(name, value)
-        application = functions_framework.create_app(target="diffmem", source=str(ROOT / "main.py"))
+        application = functions_framework.create_app(  # type: ignore[no-untyped-call]
+            target="diffmem", source=str(ROOT / "main.py")
+        )
     service = sys.modules["main"].service
     try:
         yield Function(application.test_client())
