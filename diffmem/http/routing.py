@@ -4,10 +4,11 @@ The raw path is split before it is percent-decoded, so that `a%2Fb` is one segme
 becomes another route or another user.
 """
 
+import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, BinaryIO, Literal
 from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel
@@ -25,27 +26,61 @@ _USER = re.compile(USER_PATTERN)
 class Route:
     """One row of the contract's table. `{name}` is one segment of the path; a last `{name*}` is all that follow.
 
-    `body` is a model of the JSON body, `query` one of the query string. Where `max_raw_bytes` is above 0, the body, of
-    `body_type`, is handed on as it is, or as an open file.
-    `answer` is the JSON answer's dataclass; where it is None, the answer is of `answer_type`. It may also be of one of
-    `other_types`.
+    `target` names the handler as `module:function`: it is imported when the route is first served, with whatever only
+    it needs. What it takes stands in its signature: `body`, a model of the JSON body, or `bytes` or `BinaryIO` for the
+    body as it was sent, of `body_type` and at most `max_raw_bytes`; and `query`, a model of the query string.
+    `answers` names the dataclass of the JSON answer; where there is none, the answer is of `answer_type`. It may be of
+    `other_types` too.
     """
 
     method: str
     pattern: str
-    handler: Callable[..., Answer]
+    target: str
     scope: Scope
     summary: str
-    body: type[BaseModel] | None = None
+    answers: str | None = None
     max_raw_bytes: int = 0
-    body_as_file: bool = False
-    query: type[BaseModel] | None = None
-    answer: type | None = None
     statuses: tuple[int, ...] = (200,)
     body_optional: bool = False
     body_type: str = "application/json"
     answer_type: str = "application/json"
     other_types: tuple[str, ...] = ()
+
+    @property
+    def handler(self) -> Callable[..., Answer]:
+        """The function of the API."""
+        handler: Callable[..., Answer] = _named(self.target)
+        return handler
+
+    @property
+    def body(self) -> type[BaseModel] | None:
+        """The model of the JSON body."""
+        model: type[BaseModel] | None = None if self.max_raw_bytes else self._parameter("body")
+        return model
+
+    @property
+    def query(self) -> type[BaseModel] | None:
+        """The model of the query string."""
+        model: type[BaseModel] | None = self._parameter("query")
+        return model
+
+    @property
+    def body_as_file(self) -> bool:
+        """Whether the handler takes an open file."""
+        return self._parameter("body") is BinaryIO
+
+    @property
+    def answer(self) -> type | None:
+        """The dataclass of the JSON answer."""
+        return _named(self.answers) if self.answers else None
+
+    def _parameter(self, name: str) -> Any:
+        return self.handler.__annotations__.get(name)
+
+
+def _named(target: str) -> Any:
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def match(routes: Sequence[Route], method: str, raw_path: str) -> tuple[Route, dict[str, str]]:

@@ -1,4 +1,8 @@
 import contextlib
+import dataclasses
+import subprocess
+import sys
+from typing import BinaryIO
 
 import pytest
 from hypothesis import given
@@ -6,6 +10,7 @@ from hypothesis import strategies as st
 
 from diffmem.api.call import Answer
 from diffmem.errors import InvalidRequest, MethodNotAllowed, RequestError, UnknownRoute
+from diffmem.http import routes
 from diffmem.http.routing import Route, match
 
 
@@ -13,11 +18,12 @@ def _handler() -> Answer:
     return Answer(200, {})
 
 
+HANDLER = f"{__name__}:_handler"
 ROUTES = [
-    Route("GET", "/health", _handler, "public", "health"),
-    Route("GET", "/v1/users/{user}", _handler, "read", "user"),
-    Route("PUT", "/v1/users/{user}", _handler, "write", "user"),
-    Route("GET", "/v1/users/{user}/files/{path*}", _handler, "read", "file"),
+    Route("GET", "/health", HANDLER, "public", "health"),
+    Route("GET", "/v1/users/{user}", HANDLER, "read", "user"),
+    Route("PUT", "/v1/users/{user}", HANDLER, "write", "user"),
+    Route("GET", "/v1/users/{user}/files/{path*}", HANDLER, "read", "file"),
 ]
 
 
@@ -58,3 +64,16 @@ def test_what_is_not_a_user_id_is_refused(user: str) -> None:
 def test_any_path_is_a_route_or_a_request_error(path: str) -> None:
     with contextlib.suppress(RequestError):
         match(ROUTES, "GET", "/" + path)
+
+
+def test_every_route_finds_its_handler_and_what_it_answers() -> None:
+    for route in routes.ROUTES:
+        assert route.handler.__doc__, route.target
+        assert route.answers is None or dataclasses.is_dataclass(route.answer), route.target
+        assert (route.max_raw_bytes > 0) == (route.handler.__annotations__.get("body") in (bytes, BinaryIO))
+
+
+def test_a_handler_is_imported_when_it_is_asked_for() -> None:
+    code = "import sys, diffmem.http.routes; print([name for name in sys.modules if name.startswith('diffmem.api.')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "['diffmem.api.call']"

@@ -59,7 +59,7 @@ def _whole_session(app: Function) -> None:
     call("GET", f"{PATH}/blame/profile.md")
     call("POST", f"{PATH}/revert", {"commit": CANARY})
     call("PUT", f"{PATH}/files/memories/people/{CANARY}.md", data=CANARY, headers={"Content-Type": "text/markdown"})
-    call("POST", f"{PATH}/forget", {"text": CANARY})
+    call("POST", f"{PATH}/forget", {"text": [CANARY]})
     call("GET", f"{PATH}/export")
     call("PUT", f"{PATH}/import", data=CANARY)
     call("POST", "/v1/hooks/chat", {"text": CANARY}, headers={"X-Slack-Signature": CANARY})
