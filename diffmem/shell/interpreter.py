@@ -9,15 +9,22 @@ from typing import Any
 from diffmem.shell.builtins import BUILTINS, PROGRAMS
 from diffmem.shell.builtins.shell import encoded
 from diffmem.shell.control import Reports
-from diffmem.shell.jobs import MISSING, Jobs, Settings
+from diffmem.shell.jobs import Jobs, Settings
 from diffmem.shell.policy import Admitted, Refused
 from diffmem.shell.processes import Processes
 from diffmem.shell.state import State
-from diffmem.shell.stops import MAX_ITERATIONS, ExpansionError, LoopExit, ShellExit, Stop, UnsetError
+from diffmem.shell.stops import (
+    MAX_ITERATIONS,
+    MISSING,
+    REFUSED,
+    ExpansionError,
+    LoopExit,
+    ShellExit,
+    Stop,
+    UnsetError,
+)
 from diffmem.shell.streams import RedirectError
 from diffmem.shell.tree import Block, Command, For, Group, If, Not, Pipeline, Refusal, Statement, While
-
-REFUSED = 126
 
 
 class Interpreter:
@@ -168,6 +175,7 @@ class Interpreter:
         self._iterations += 1
         if self._iterations > MAX_ITERATIONS:
             raise Stop(f"loops ran more than {MAX_ITERATIONS} times")
+        self._processes.check_time()
         self.state.loops += 1
         try:
             return False, self.block(body)

@@ -15,15 +15,13 @@ from diffmem.shell.policy import Admitted, Refused
 from diffmem.shell.processes import Processes
 from diffmem.shell.rules import Rules
 from diffmem.shell.state import State
-from diffmem.shell.stops import MAX_COMMANDS, MAX_TEXT, ExpansionError, LoopExit, ShellExit, Stop
+from diffmem.shell.stops import MAX_COMMANDS, MAX_TEXT, MISSING, ExpansionError, LoopExit, ShellExit, Stop
 from diffmem.shell.streams import RedirectError, Streams
 from diffmem.shell.tree import Arithmetic, Block, Command, Parameter, Pipeline, Statement, Substitution, Word
 
 Teach = Callable[[Sequence[str], int], None]
 Pairs = Sequence[tuple[int, int]]
 """Descriptors to duplicate, in order: from, to."""
-
-MISSING = 127
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +118,9 @@ class Jobs:
     def output_of(self, argv: Sequence[str]) -> str:
         """What one program writes, without counting and without hints."""
         admitted = self._settings.rules.admit(argv, self._state.directory, self._state.tree)
-        pairs = [(self.streams.null, 2)]
-        return self._collect(lambda writing, _: self._spawn(admitted, [(writing, 1), *pairs]))[0].decode(
-            errors="replace"
-        )
+        errors = (self.streams.null, 2)
+        data, _ = self._collect(lambda writing, _: self._spawn(admitted, [(writing, 1), errors]))
+        return data.decode(errors="replace")
 
     def _collect(self, start: Callable[[int, int], int | None]) -> tuple[bytes, int]:
         """What the process that `start` makes writes into a pipe, up to a bound, and its status."""

@@ -9,26 +9,25 @@ from tree_sitter_bash import language
 
 from diffmem.shell.policy import Refused
 
-
-class Misread(Refused):
-    """The parser's tree is not what bash would read: nothing of the command can be relied on."""
-
+MAX_OPERATORS = 500
 
 _GAP = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _GAP_ON_LINE = re.compile(rb"(?:[ \t]|\\\n)*")
-_LONELY = re.compile(rb"[|<(]")
-MAX_OPERATORS = 500
+_OPERATORS = re.compile(rb"[|<(]")
+
+
+class Misread(Refused):
+    """The parser's tree is not what bash would read: nothing of the command can be relied on."""
 
 
 def parse(source: bytes) -> Tree:
     """The parser's tree of a whole command.
 
     Raises:
-        Refused: bash would not parse it, or it has so many operators that parsing takes seconds (tree-sitter-bash is
-        quadratic
-            in some of them).
+        Refused: bash would not parse it, or it has so many operators that parsing takes seconds: tree-sitter-bash is
+            quadratic in some of them.
     """
-    if len(_LONELY.findall(source)) > MAX_OPERATORS:
+    if len(_OPERATORS.findall(source)) > MAX_OPERATORS:
         raise Refused(f"the command has more than {MAX_OPERATORS} of the characters | < (")
     tree = Parser(Language(language())).parse(source)
     if tree.root_node.has_error:
@@ -43,6 +42,8 @@ def parts(source: bytes, node: Node, start: int | None = None, end: int | None =
     for child in children:
         blank(source, at, child.start_byte)
         at = max(at, child.end_byte)
+        if child.type == "comment":
+            _check_comment(source, child.start_byte)
     blank(source, at, node.end_byte if end is None else end)
     return [child for child in children if child.type != "comment"]
 
@@ -55,12 +56,24 @@ def parts_on_line(source: bytes, node: Node) -> list[Node]:
 
 
 def blank(source: bytes, start: int, end: int, allowed: re.Pattern[bytes] = _GAP) -> None:
-    """Return where nothing but blanks, newlines and continued lines stands between two offsets."""
+    """Return where nothing but blanks, newlines and continued lines stands between two offsets.
+
+    Raises:
+        Misread: the parser left something out.
+    """
     gap = allowed.match(source, start, max(start, end))
     if gap is None or gap.end() < end:
         raise Misread(
             f"{near(source, start)} is not understood; put each command on a line of its own, or type less at once"
         )
+
+
+def _check_comment(source: bytes, start: int) -> None:
+    """Return where a word can begin: in bash a `#` inside a word is no comment."""
+    while source.endswith(b"\\\n", 0, start):
+        start -= 2
+    if start and source[start - 1] not in b" \t\n;&|()":
+        raise Misread(f"{near(source, start)} is not understood; put a blank before #")
 
 
 def ends_line(source: bytes, start: int, end: int) -> bool:

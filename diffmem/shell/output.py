@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from diffmem.shell.capture import LINE_CHARACTERS
 from diffmem.shell.cleaning import clean
-from diffmem.shell.worker import REFUSED
+from diffmem.shell.stops import REFUSED
 
 _SOURCE_CHARACTERS = 120
 

@@ -58,7 +58,10 @@ class Processes:
         """The id of a new subshell, which ends with the status that `run` returns in it."""
         self._take_slot()
         with _undisturbed():
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError as error:
+                raise Stop(f"no process can be started: {error.strerror}") from None
             if pid:
                 self._live[pid] = True
                 return pid
@@ -78,6 +81,11 @@ class Processes:
             self._give_slot()
         status = os.waitstatus_to_exitcode(ended[1])
         return status if status >= 0 else 128 - status
+
+    def check_time(self) -> None:
+        """Return where the call still has time."""
+        if self._watch:
+            self._watch.check_time()
 
     def read(self, descriptor: int, size: int) -> bytes:
         """What can be read from a pipe; empty at its end."""

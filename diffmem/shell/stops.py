@@ -3,7 +3,15 @@
 Standard library only: this module runs in the worker.
 """
 
+REFUSED = 126
+OUT_OF_TIME = 124
+MISSING = 127
+KILLED = 137
+"""Statuses with a meaning of their own; the last three are also what timeout(1), bash and a SIGKILL give."""
+
 MAX_COMMANDS = 400
+MAX_CPU_SECONDS = 4.0
+"""Of the shell itself; the limit of its process (`zygote_confine`) is above it."""
 MAX_READ_BYTES = 16_000_000
 MAX_PROCESSES = 12
 MAX_WORDS = 4_000
@@ -24,7 +32,7 @@ PIPELINE_MEMORY_BYTES = 768 * 1024 * 1024
 class Stop(Exception):
     """A bound of the call is reached: nothing more is run. The text says which bound."""
 
-    def __init__(self, reason: str, status: int = 126) -> None:
+    def __init__(self, reason: str, status: int = REFUSED) -> None:
         super().__init__(reason)
         self.status = status
 

@@ -1,7 +1,6 @@
 """The grammar: the text of a command into the tree that is run.
 
-    parse("head -2 index.md | wc -l") == Block((Step(";", Pipeline((Command(...), Command(...)), (False,)), "head
-    ..."),))
+    parse("a | b; c") == Block((Step(";", Pipeline((Command(...), Command(...)), (False,)), "a | b"), Step(...)))
 
 tree-sitter-bash says how statements lie in the text, `words` says what each word means. *Covered*: a text that bash
 would not parse, or that is not understood with certainty, is refused as a whole; a statement that has no meaning here

@@ -27,8 +27,8 @@ from diffmem.shell.policy import Refused
 from diffmem.shell.refusals import Refusal, policy_refusal
 from diffmem.shell.sandbox import Sandbox, SandboxStatus
 from diffmem.shell.sandbox_process import WorkerFailed
+from diffmem.shell.stops import KILLED, OUT_OF_TIME, REFUSED
 from diffmem.shell.tree import Block, dump
-from diffmem.shell.worker import KILLED, OUT_OF_TIME, REFUSED
 
 _MARGIN_SECONDS = 0.3
 _LEAST_SECONDS = 0.1

@@ -4,6 +4,7 @@ Standard library only: this module runs in the worker.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from diffmem.shell.control import Reports
@@ -11,13 +12,23 @@ from diffmem.shell.interpreter import Interpreter, runs
 from diffmem.shell.jobs import Settings
 from diffmem.shell.processes import Processes
 from diffmem.shell.state import State
-from diffmem.shell.stops import Interrupted, LoopExit, ShellExit, Stop
+from diffmem.shell.stops import KILLED, REFUSED, Interrupted, LoopExit, ShellExit, Stop
 from diffmem.shell.teaching import Teacher
 from diffmem.shell.tree import Block, Step
 from diffmem.shell.watch import Watch
 
 Answer = dict[str, Any]
 """One line of the worker's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How a unit ended: with another status than its last command's, cut short, or with the call."""
+
+    status: int | None = None
+    cut: str | None = None
+    stopped: str | None = None
+    is_last: bool = False
 
 
 class Units:
@@ -37,36 +48,39 @@ class Units:
         """Run what the links allow: a line for each unit, and the last line."""
         if teaches:
             self._shell.jobs.teach = self._teach
-        stopped: str | None = None
+        ended = _Ended()
         for number, step in enumerate(block.steps):
             if not runs(step.link, self._state.status):
                 continue
-            ends, stopped, cut = self._unit(step)
-            yield self._answer(number, cut)
-            if self._reports.stop and not stopped:  # a subshell reached the bound and had ended when that was looked at
-                stopped, self._state.status = self._reports.stop, Stop("").status
-            if ends or stopped:
+            ended = self._unit(step)
+            self._state.status = self._state.status if ended.status is None else ended.status
+            yield self._answer(number, ended.cut)
+            if self._reports.stop and not ended.stopped:  # by a subshell that had ended when this was looked at
+                ended = _Ended(REFUSED, stopped=self._reports.stop, is_last=True)
+                self._state.status = REFUSED
+            if ended.is_last:
                 break
-        yield {"status": self._state.status, "stopped": stopped}
+        yield {"status": self._state.status, "stopped": ended.stopped}
 
-    def _unit(self, step: Step) -> tuple[bool, str | None, str | None]:
-        """Run one unit: whether the call ends with it, the bound of the call it reached, and why it was cut short."""
+    def _unit(self, step: Step) -> "_Ended":
         try:
             self._shell.statement(step.body)
-        except Interrupted as interrupted:
-            self._processes.end()
-            self._state.status = interrupted.status
-            return False, None, str(interrupted)
         except LoopExit:
-            self._state.status = 0
+            return _Ended(0)
         except ShellExit as leave:
-            self._state.status = leave.status
-            return True, None, None
+            return _Ended(leave.status, is_last=True)
+        except Interrupted as interrupted:
+            ended = _Ended(interrupted.status, cut=str(interrupted))
+        except OSError as error:
+            ended = _Ended(1, cut=f"stopped: {error.strerror}")
+        except MemoryError:
+            ended = _Ended(KILLED, cut="stopped: out of memory")
         except Stop as stop:
-            self._processes.end()
-            self._state.status = stop.status
-            return True, str(stop), None
-        return False, None, None
+            ended = _Ended(stop.status, stopped=str(stop), is_last=True)
+        else:
+            return _Ended()
+        self._processes.end()
+        return ended
 
     def _answer(self, number: int, cut: str | None) -> Answer:
         captured = self._watch.finish()

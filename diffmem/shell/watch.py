@@ -12,7 +12,7 @@ import time
 
 from diffmem.shell.capture import Capture, Captured
 from diffmem.shell.control import Reports
-from diffmem.shell.stops import MAX_READ_BYTES, Interrupted, Stop
+from diffmem.shell.stops import KILLED, MAX_CPU_SECONDS, MAX_READ_BYTES, OUT_OF_TIME, Interrupted, Stop
 
 _CHUNK = 65_536
 
@@ -30,7 +30,7 @@ class Watch:
         self._reports = reports
         self._raw = raw
         self._max_bytes = max_bytes
-        self._room = 4 * max_bytes
+        self._kept_bytes = 0
         self._output, self.writing = os.pipe()
         self._woken, self._waking = os.pipe()
         for descriptor in (self._output, self._woken, self._waking):
@@ -50,16 +50,24 @@ class Watch:
         """What was limited has ended."""
         self._limit = None
 
-    def pause(self, reading: int | None = None, writing: int | None = None) -> None:
-        """Wait until a process has ended, or a descriptor is ready, and take what was written meanwhile."""
+    def check_time(self) -> None:
+        """Return where there is time left: for the call, and for what is limited."""
         now = time.monotonic()
         if now >= self._deadline:
-            raise Stop("out of time", 124)
+            raise Stop("out of time", OUT_OF_TIME)
+        if time.process_time() > MAX_CPU_SECONDS:
+            raise Stop(
+                "the loops and patterns themselves took too long; use: grep, sed or awk on the files", OUT_OF_TIME
+            )
         if self._limit is not None and now >= self._limit:
-            raise Interrupted(f"stopped: it took longer than {self._pipeline_seconds:g} s", 124)
-        until = min(self._deadline, self._limit or self._deadline)
+            raise Interrupted(f"stopped: it took longer than {self._pipeline_seconds:g} s", OUT_OF_TIME)
+
+    def pause(self, reading: int | None = None, writing: int | None = None) -> None:
+        """Wait until a process has ended, or a descriptor is ready, and take what was written meanwhile."""
+        self.check_time()
+        left = min(self._deadline, self._limit or self._deadline) - time.monotonic()
         readable = [self._output, self._reports.descriptor, self._woken, *([] if reading is None else [reading])]
-        ready, _, _ = select.select(readable, [] if writing is None else [writing], [], until - now)
+        ready, _, _ = select.select(readable, [] if writing is None else [writing], [], max(0, left))
         if self._woken in ready:
             os.read(self._woken, _CHUNK)
         if self._output in ready:
@@ -75,7 +83,7 @@ class Watch:
             pass
         self._reports.receive()
         captured = self._capture.result()
-        self._room -= len(captured.head) + len(captured.tail)
+        self._kept_bytes += len(captured.head) + len(captured.tail)
         self._capture = self._new_capture()
         return captured
 
@@ -86,12 +94,12 @@ class Watch:
             return False
         self._capture.feed(data)
         if checked and self._capture.total_bytes > MAX_READ_BYTES:
-            raise Interrupted(f"stopped: it wrote more than {MAX_READ_BYTES // 1_000_000} MB", 128 + signal.SIGKILL)
+            raise Interrupted(f"stopped: it wrote more than {MAX_READ_BYTES // 1_000_000} MB", KILLED)
         return True
 
     def _new_capture(self) -> Capture:
         """Room for the next output: all that a call may show, until those before it took a few times that much."""
         most = self._max_bytes
         if self._raw:
-            return Capture(max(0, self._room - 3 * most), True)
-        return Capture(most if self._room > 0 else most // 50, False)
+            return Capture(max(0, most - self._kept_bytes), raw=True)
+        return Capture(most if self._kept_bytes < 4 * most else most // 50, raw=False)

@@ -27,8 +27,6 @@ from diffmem.shell.tree import Block, load
 from diffmem.shell.units import Units
 from diffmem.shell.watch import Watch
 
-REFUSED, OUT_OF_TIME, KILLED = 126, 124, 137
-
 _FLUSH_SECONDS = 0.2
 _KEPT = ("PATH", "LC_ALL", "HOME", "TZ")
 

@@ -102,7 +102,8 @@ def test_what_agents_type_is_read_without_a_refusal(identity: str) -> None:
      "cat 'a", 'cat "a', "cat $(ls",
      "cat `ls", "ls &&", "ls |", "| ls", "ls | | wc", "if true; then", "if true", "for f in a; do b", "$(", "${",
      "cat <<EOF\nx", "ls \\", ")",
-     "a;;b", "echo $'a", "x=$(", "{ ls", "ls; }; (", "echo $((1+2)", "case x in", "a || y=b >&2\necho c 2>&1"],
+     "a;;b", "echo $'a", "x=$(", "{ ls", "ls; }; (", "echo $((1+2)", "case x in", "a || y=b >&2\necho c 2>&1",
+     "[ a = a ]#b", "echo a\\\n#b"],
 )  # fmt: skip
 def test_what_bash_would_not_read_is_refused_as_a_whole(text: str) -> None:
     with pytest.raises(Refused):
