@@ -18,3 +18,8 @@ service = Service(Config.from_environment(os.environ))
 def diffmem(request: flask.Request) -> flask.Response:
     """Every method and path: see API.md's routes in the README."""
     return service.handle(request)
+
+
+if flask.has_app_context():
+    # The framework's router does not hand on a path with a line break in it, nor /robots.txt: it answers 404 in HTML.
+    flask.current_app.register_error_handler(404, lambda error: service.handle(flask.request))
