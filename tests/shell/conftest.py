@@ -1,6 +1,5 @@
 """What the tests of the tool share: one fixture to read and to attack, its checkouts, and tools that outlive a test."""
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +15,13 @@ from tests.support.checkouts import checkout_of, remove
 @pytest.fixture(scope="session")
 def root() -> Iterator[Path]:
     """The attack fixture, where other users reach it, since the worker may be one; the environment holds a secret."""
-    os.environ["CANARY_KEY"] = "CANARY-ENVIRONMENT"
     folder = Path(tempfile.mkdtemp(prefix="diffmem-test-"))
     folder.chmod(0o755)
     build(folder)
-    yield folder
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("CANARY_KEY", "CANARY-ENVIRONMENT")
+        yield folder
     remove(folder)
-    del os.environ["CANARY_KEY"]
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from diffmem.git import Checkout
 from diffmem.shell import Tool
+from tests.support.checkouts import OWNER_IS_NAMELESS
 from tests.support.shell_commands import scripts
 from tests.support.shells import AWK_IS_GAWK, BASH, commands, in_bash, in_tool, run_raw
 
@@ -22,6 +23,8 @@ def _needs(command: str) -> None:
 @pytest.mark.parametrize("identity", BENIGN)
 def test_a_benign_command_gives_what_bash_gives(identity: str, checkout: Checkout, tool: Tool) -> None:
     _needs(BENIGN[identity])
+    if "ls -l" in BENIGN[identity] and not OWNER_IS_NAMELESS:
+        pytest.skip("a confined ls cannot look up the names of accounts, and the files here belong to one with a name")
     assert in_tool(BENIGN[identity], checkout, tool) == in_bash(BENIGN[identity], checkout)
 
 

@@ -10,6 +10,7 @@ from diffmem.git import FLAGS, Checkout, environment
 
 OWNER = 60_998
 """Owns a checkout where the tests run as root: nobody's, and not the worker's."""
+OWNER_IS_NAMELESS = os.geteuid() == 0
 
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = false\n\tbare = false\n\tsymlinks = false\n"
 
