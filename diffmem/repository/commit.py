@@ -238,7 +238,7 @@ class _Commit:
             commits=base.manifest.commits + 1,
             head_recorded_at=built.recorded_at,
         )
-        return place_pack(manifest, built.pack, lambda trailers: join(scratch, trailers, self._deadline))
+        return place_pack(manifest, built.pack, partial(join, scratch, deadline=self._deadline))
 
     def _finish(self, base: Hydrated, placed: Placed) -> Committed | None:
         """Upload what has to be, and swap the manifest."""

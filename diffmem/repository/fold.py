@@ -7,8 +7,9 @@ takes at most 17 requests (the manifest, and a pack and an index 8 times), while
 often as the memory doubles.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from diffmem.git.packs import Pack
 from diffmem.repository.manifest import Manifest, StoredPack
@@ -18,7 +19,12 @@ MAX_TAIL_BYTES = 128 * 1024
 MAX_TAIL_PACKS = 32
 MAX_STORED_PACKS = 8
 
-Join = Callable[[Sequence[str]], Pack]
+
+class Join(Protocol):
+    """Makes one pack of several."""
+
+    def __call__(self, trailers: Sequence[str], *, by_path: bool) -> Pack:
+        """The pack with the objects of those named by their trailers; see `git.packs.join` for `by_path`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +36,16 @@ class Placed:
 
 
 def place_pack(manifest: Manifest, pack: Pack, join: Join) -> Placed:
-    """The manifest with `pack` as its newest; `join` makes one pack of several, named by their trailers."""
+    """The manifest with `pack` as its newest."""
     tail = (*manifest.tail, pack)
     if len(tail) <= MAX_TAIL_PACKS and _size(tail) <= MAX_TAIL_BYTES:
         return Placed(replace(manifest, tail=tail))
-    joined = join([part.trailer for part in tail])
+    joined = join([part.trailer for part in tail], by_path=False)
     if joined.size <= MAX_TAIL_BYTES // 2:
         return Placed(replace(manifest, tail=(joined,)))
     taken = absorbed(manifest.packs, joined.size)
     if taken:
-        joined = join([*(part.trailer for part in tail), *(part.trailer for part in taken)])
+        joined = join([*(part.trailer for part in tail), *(part.trailer for part in taken)], by_path=True)
     stored = StoredPack.of(
         new_pack(manifest.seq + 1, joined.trailer, manifest.id),
         joined,

@@ -148,9 +148,9 @@ def test_a_joined_pack_holds_the_objects_of_all(tmp_path: Path, scratch: Scratch
         trailers.append(pack.trailer)
     assert parent is not None
     joining = Scratch(tmp_path / "joining", shared.checkout.objects)
-    joined = packs.join(joining, trailers, deadline())
+    other, joined = (packs.join(joining, trailers, deadline(), by_path=by_path) for by_path in (True, False))
     assert joined.is_whole()
-    assert joined.objects == 9
+    assert joined.objects == other.objects == 9
     alone = Scratch(tmp_path / "alone", tmp_path / "none")
     alone.write(joined)
     assert len(history.log(alone.checkout, parent, deadline())) == 3

@@ -37,7 +37,7 @@ class Joiner:
         self.sizes[pack.trailer] = len(pack.data)
         return pack
 
-    def __call__(self, trailers: Sequence[str]) -> Pack:
+    def __call__(self, trailers: Sequence[str], *, by_path: bool) -> Pack:
         total = sum(self.sizes[trailer] for trailer in trailers)
         self.joined_bytes += total
         return self.know(fake_pack(int(total * self.share)))
