@@ -14,7 +14,7 @@ from diffmem.memory.editing import Edited, line_ending
 from diffmem.memory.facts import citation, citations, fact_key, with_citation, without_citation
 from diffmem.memory.names import name_key
 from diffmem.memory.outline import Fact, Heading, Outline, is_blank, outline
-from diffmem.memory.placement import Before, at_the_end, in_section, new_section
+from diffmem.memory.placement import Before, at_the_end, in_section, new_section, roomy
 
 Shape = Sequence[tuple[str, str, str]]
 
@@ -36,7 +36,7 @@ def add_fact(
     if known is not None:
         return Edited(_confirmed(text, known, mark))
     section = next((head for head in parts.headings if name_key(head.text) == name_key(heading)), None)
-    places = in_section(parts, section) if section else new_section(parts, before)
+    places = roomy(in_section(parts, section) if section else new_section(parts, before))
     new = () if section else (heading,)
     tries = ((place, block, worded) for place, block in places for worded in _worded(fact, mark))
     return _first_sound(

@@ -41,6 +41,7 @@ BLOCKS = [
     "## Work ##\n\n",
     "Home\n----\n",
     "### Deeper\n",
+    "   # Indented\n",
     "A paragraph\nof two lines\n",
     "- Works at Acme ^[s1#3]\n",
     "* Likes tea\n",
