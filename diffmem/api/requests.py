@@ -64,7 +64,16 @@ LongText = Annotated[Text, Field(max_length=20_000)]
 class Body(BaseModel):
     """A request body: strict types, no unknown fields, no infinities."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True, defer_build=True)
+
+
+def _exactly_one(*names: str) -> ConfigDict:
+    """Says in the JSON schema what a validator checks: one of the fields is there, and the others are not."""
+    absent: dict[str, Any] = {name: {"type": "null"} for name in names}
+    cases: list[Any] = [
+        {"required": [name], "properties": absent | {name: {"not": {"type": "null"}}}} for name in names
+    ]
+    return ConfigDict(json_schema_extra={"oneOf": cases})
 
 
 class MessageBody(Body):
@@ -101,6 +110,8 @@ class UserBody(Body):
 
 class SessionBody(Body):
     """POST sessions: a conversation to remember, as `messages` or as a `transcript`."""
+
+    model_config = _exactly_one("messages", "transcript")
 
     session_id: Label | None = None
     messages: Messages | None = None
@@ -139,6 +150,8 @@ class DistillBody(Body):
 
 class ContextBody(Body):
     """POST context: a conversation or a query that memory should bear on."""
+
+    model_config = _exactly_one("conversation", "query")
 
     conversation: Turns | None = None
     query: Annotated[MessageText, Field(min_length=1)] | None = None
@@ -218,7 +231,7 @@ class ForgetBody(Body):
 class _Query(BaseModel):
     """A query string: text that is converted, no unknown parameters."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class FilesQuery(_Query):
