@@ -12,6 +12,7 @@ killing its process group afterwards.
 Standard library only: this module runs under `python -I -S`.
 """
 
+import gc
 import json
 import os
 import time
@@ -33,6 +34,7 @@ _KEPT = ("PATH", "LC_ALL", "HOME", "TZ")
 
 def main(request: bytes, write: Callable[[bytes], object], rules: Rules = Rules()) -> None:  # noqa: B008
     """Carry out a request and write the answer. The process is the call's: its streams and its directory are taken."""
+    gc.disable()  # the process is over in seconds, and a collection would copy pages it shares with its parent
     call = json.loads(request)
     reports = Reports()
     watch = Watch(reports, call["seconds"], call["pipeline_seconds"], call["max_bytes"], call["raw"])
