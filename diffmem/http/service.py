@@ -1,14 +1,11 @@
 """One HTTP request, top to bottom: identify, route, authenticate, decode, call the API, encode, log."""
 
-import dataclasses
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BufferedReader
-from pathlib import PurePath
 from typing import Any
 
 import flask
@@ -18,6 +15,7 @@ from diffmem.api.call import Answer, Call, Stopwatch
 from diffmem.config import Config
 from diffmem.http import bodies, problems
 from diffmem.http.auth import Authenticator, Caller
+from diffmem.http.encoding import to_json
 from diffmem.http.rates import RateLimit
 from diffmem.http.record import Record
 from diffmem.http.routes import ROUTES
@@ -180,20 +178,3 @@ def _problem(error: Exception, request_id: str) -> flask.Response:
     headers = {**problems.headers(error), "Content-Length": str(len(data))}
     # functions-framework reads what is left of a request into memory before it sends a response that is not streamed.
     return flask.Response(iter([data]), problems.row(error).status, headers, content_type="application/problem+json")
-
-
-def to_json(content: Any) -> bytes:
-    """`content` as UTF-8 JSON: dataclasses as objects, times as RFC 3339, tuples as arrays."""
-    return json.dumps(content, default=_plain, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _plain(value: Any) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, PurePath):
-        return str(value)
-    if hasattr(value, "items"):
-        return dict(value.items())
-    raise TypeError(f"{type(value).__name__} has no JSON form")
