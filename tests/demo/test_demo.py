@@ -17,7 +17,7 @@ from tests.support.app import Function, function
 ROOT = Path(__file__).parent.parent.parent
 WIFE = "memories/people/wife.md"
 COMPANY = "memories/contexts/company.md"
-STOP_WORDS = {"a", "and", "her", "i", "in", "it's", "maya's", "so", "the", "then", "this", "today", "while"}
+STOP_WORDS = {"a", "and", "for", "her", "i", "in", "it's", "maya's", "so", "the", "then", "this", "today", "while"}
 
 
 @pytest.fixture(scope="module")
