@@ -1,3 +1,4 @@
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -50,3 +51,12 @@ def test_the_rank_file_is_the_published_one() -> None:
 
     data = (ROOT / "diffmem" / "data" / "fb374d419588a4632f3f557e76b4b70aebbca790").read_bytes()
     assert hashlib.sha256(data).hexdigest() == "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+
+def test_the_encoding_is_tiktokens_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pattern, special tokens and ranks, as tiktoken makes them of the same file."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(ROOT / "diffmem" / "data"))
+    theirs = importlib.import_module("tiktoken_ext.openai_public").o200k_base()
+    ours = tokens.encoding()
+    assert (ours._pat_str, ours._special_tokens) == (theirs["pat_str"], theirs["special_tokens"])
+    assert ours._mergeable_ranks == theirs["mergeable_ranks"]

@@ -1,22 +1,29 @@
-"""What a process keeps between requests: the repositories, the tool and the models, made at the first request."""
+"""What a process keeps between requests: the repositories, the tool and the models, made at the first request.
+
+What is not configured is not imported: webhooks, the model layer.
+"""
 
 import copy
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from diffmem import __version__, tokens
 from diffmem.config import Config
-from diffmem.hooks import parse_hooks
 from diffmem.limits import Deadline, Limits
-from diffmem.model import OpenAIModel
 from diffmem.repository import Repositories
 from diffmem.shell import Refusal, Tool
 from diffmem.storage import MeteredBucket, open_bucket
 from diffmem.tasks import open_tasks
 
+if TYPE_CHECKING:
+    from diffmem.hooks import Hook
+    from diffmem.model import OpenAIModel
+
 
 def check_configuration(config: Config) -> None:
     """Raise `ConfigError` for what would otherwise show at the first request: webhooks, the queue."""
-    parse_hooks(config.hooks, has_queue=config.tasks_queue is not None)
+    _hooks(config)
     open_tasks(config)
 
 
@@ -29,7 +36,7 @@ class Application:
         self.config = config
         self.limits = Limits()
         self._tokens_loading = tokens.preload()
-        self.hooks = parse_hooks(config.hooks, has_queue=config.tasks_queue is not None)
+        self.hooks = _hooks(config)
         self.tasks = open_tasks(config)
         self.bucket = open_bucket(config.store)
         self.repositories = Repositories(
@@ -42,9 +49,17 @@ class Application:
             self.reader.preload()
 
     def counter(self, deadline: Deadline) -> Callable[[str], int]:
-        """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`."""
-        self._tokens_loading.join(deadline.remaining())
-        return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
+        """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`.
+
+        Which of them is found out when it is first called; a text is never counted by both.
+        """
+
+        @functools.cache
+        def chosen() -> Callable[[str], int]:
+            self._tokens_loading.join(deadline.remaining())
+            return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
+
+        return lambda text: chosen()(text)
 
     def for_request(self, bucket: MeteredBucket, hear: Callable[[Refusal], None]) -> "Application":
         """The same parts for one request: `bucket`, around this one's, counts, and `hear` is told of refusals."""
@@ -62,7 +77,17 @@ class Application:
                 model.close()
 
 
-def _model(config: Config, name: str) -> OpenAIModel | None:
+def _hooks(config: Config) -> Mapping[str, "Hook"]:
+    if not config.hooks:
+        return {}
+    from diffmem.hooks import parse_hooks
+
+    return parse_hooks(config.hooks, has_queue=config.tasks_queue is not None)
+
+
+def _model(config: Config, name: str) -> "OpenAIModel | None":
     if not config.has_model:
         return None
+    from diffmem.model import OpenAIModel
+
     return OpenAIModel(name, config.model_base_url, config.model_api_key)

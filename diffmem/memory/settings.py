@@ -84,7 +84,8 @@ class _KindBody(BaseModel):
 _ONTOLOGY: TypeAdapter[dict[str, _KindBody | str]] = TypeAdapter(
     Annotated[
         dict[_Short, _KindBody | Annotated[str, Field(max_length=500)]], Field(min_length=1, max_length=_MAX_KINDS)
-    ]
+    ],
+    config=ConfigDict(defer_build=True),
 )
 
 

@@ -6,8 +6,6 @@ A refusal's own text repeats what was typed, which may be anything: an injection
 from dataclasses import dataclass
 from typing import Literal
 
-from diffmem.shell.policy import COMMANDS
-
 RefusalKind = Literal["syntax", "policy", "sandbox"]
 
 
@@ -24,5 +22,7 @@ class Refusal:
 
 def policy_refusal(text: str) -> Refusal:
     """The refusal whose `text` says, in the policy's manner, `sort: option '-o' is not available`."""
+    from diffmem.shell.policy import COMMANDS  # with the policy, which whoever was refused has loaded
+
     first = text.split(maxsplit=1)[0].rstrip(":") if text.strip() else ""
     return Refusal("policy", first if first in COMMANDS else None)
