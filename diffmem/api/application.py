@@ -45,8 +45,6 @@ class Application:
         self.tool = Tool(config.sandbox, self.limits)
         self.reader = _model(config, config.model)
         self.writer = self.reader if config.writer_model == config.model else _model(config, config.writer_model)
-        if self.reader is not None:
-            self.reader.preload()
 
     def counter(self, deadline: Deadline) -> Callable[[str], int]:
         """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`.

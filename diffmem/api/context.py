@@ -68,6 +68,8 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
     watch = call.watch
     deadline = call.deadline.within(body.time_budget_s)
     read_deadline = deadline if body.remember is None else deadline.within(deadline.remaining() * _READ_SHARE)
+    if app.reader is not None and body.planner != "offline":
+        app.reader.preload()
     with watch.phase("hydrate"):
         snapshot = app.repositories.open(user, read_deadline, as_of=body.as_of)
     with snapshot:

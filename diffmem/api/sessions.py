@@ -42,6 +42,8 @@ def remember_session(
         metadata=body.metadata,
         instructions=body.instructions,
     )
+    if app.writer is not None and body.mode == "distill":
+        app.writer.preload()
     return writer.remember(app.repositories, app.tool, app.writer, user, session, deadline, mode=body.mode)
 
 

@@ -132,8 +132,11 @@ class Service:
             yield {}
 
     def _deadline(self) -> Deadline:
+        """The platform's: it cuts a request off at its time-out, so that what is answered must be on its way before."""
         platform = self._config.request_timeout_seconds
-        return Deadline(max(1.0, platform - _PLATFORM_MARGIN_SECONDS) if platform else _DEFAULT_REQUEST_SECONDS)
+        if not platform:
+            return Deadline(_DEFAULT_REQUEST_SECONDS)
+        return Deadline(platform - min(_PLATFORM_MARGIN_SECONDS, platform / 2))
 
     def _app(self) -> Application:
         with self._lock:
