@@ -1,12 +1,14 @@
 """Every session remembered, every question asked at every budget, and the share of its evidence that came back."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from diffmem.errors import InvalidRequest
 from diffmem.evals.dataset import Case, Question
 from diffmem.evals.product import Answer, Product
 
@@ -25,6 +27,7 @@ class Result:
     tokens: int
     milliseconds: float
     stop_reason: str
+    prompt_tokens: int
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -48,9 +51,15 @@ class Run:
 
 
 def load_run(path: Path) -> Run:
-    """The run that `Run.save` wrote."""
-    data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return Run(**{**data, "results": [Result(**row) for row in data["results"]]})
+    """The run that `Run.save` wrote.
+
+    Raises:
+        InvalidRequest: the file holds no such run.
+    """
+    try:
+        return TypeAdapter(Run).validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise InvalidRequest(f"{path.name!r} holds no run of this eval: {error.errors()[0]['msg']}") from error
 
 
 def measure(
@@ -86,6 +95,7 @@ def _results(case: Case, question: Question, budgets: Sequence[int], answers: Se
             tokens=answer.tokens,
             milliseconds=round(answer.milliseconds, 2),
             stop_reason=answer.stop_reason,
+            prompt_tokens=answer.prompt_tokens,
         )
 
 

@@ -22,7 +22,8 @@ def table(run: Run) -> str:
     ]
     stops = sorted({result.stop_reason for result in run.results})
     counts = ", ".join(f"{stop} {sum(r.stop_reason == stop for r in run.results)}" for stop in stops)
-    return "\n".join([*lines, f"stop reasons: {counts}"])
+    prompted = sum(result.prompt_tokens for result in run.results)
+    return "\n".join([*lines, f"stop reasons: {counts}; tokens of prompts: {prompted}"])
 
 
 def comparison(before: Run, after: Run) -> str:

@@ -57,7 +57,7 @@ def plan_offline(
         return Plan(tuple(recent_sessions(paths)))
     named, without = named_speakers(query, corpus)
     evidence = Evidence(query, corpus, match(query, corpus.passages, without), named, now.date())
-    ranked = rank(evidence, corpus, max_tokens)
+    ranked = rank(query, evidence, corpus, max_tokens)
     found = find(query, corpus, evidence)
     tied = _companions(snapshot, corpus, evidence, found, ranked, now, deadline)
     findings = Findings(query, corpus, evidence, ranked, found, tied, named)

@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from diffmem.planner.echoes import company, echoes
 from diffmem.planner.features import MANNER, WORDS, Evidence
+from diffmem.planner.query import Query
 from diffmem.planner.reading import Corpus
 
 WEIGHTS = {
-    "own": 0.204, "back": 0.221, "back2": 0.193, "around": 3.37, "share": 2.78, "peak": 0.393, "akin": 0.316,
-    "date": 3.47, "speaker": 1.27, "when": 3.18, "answers": 0.94, "tells": 0.19, "addresses": -0.32,
-    "short": -0.76, "opening": 1.49, "assistant": -0.68, "company": 1.81, "recent": 0.5, "future": -1.0,
+    "own": 0.185, "back": 0.181, "back2": 0.162, "around": 2.37, "share": 1.94, "peak": 0.305, "akin": 0.234,
+    "date": 2.77, "speaker": 1.07, "when": 2.63, "answers": 0.75, "tells": 0.11, "addresses": -0.24,
+    "short": 0.26, "opening": 1.2, "assistant": -0.87, "company": 1.84, "echo": 0.41, "recent": 0.5, "future": -1.0,
 }  # fmt: skip
 _WORD_WEIGHTS = tuple(WEIGHTS[name] for name in WORDS)
 _MANNER_WEIGHTS = tuple(WEIGHTS[name] for name in MANNER)
@@ -40,7 +42,7 @@ class Ranked:
         return self.score - _COST_POWER * math.log(self.tokens)
 
 
-def rank(evidence: Evidence, corpus: Corpus, max_tokens: int) -> list[Ranked]:
+def rank(query: Query, evidence: Evidence, corpus: Corpus, max_tokens: int) -> list[Ranked]:
     """The passages worth showing, best first: of those that anything speaks for, and of others where these are few.
 
     Where nothing speaks for any, the newest sessions' in their order.
@@ -53,7 +55,7 @@ def rank(evidence: Evidence, corpus: Corpus, max_tokens: int) -> list[Ranked]:
         return [_ranked(index, 0.0, corpus) for index in scores]
     kept = heapq.nlargest(most, scores, key=scores.__getitem__)
     full = {index: scores[index] + _weighed(_MANNER_WEIGHTS, evidence.manner(index)) for index in kept}
-    found = [_ranked(index, score, corpus) for index, score in _in_company(full, corpus).items()]
+    found = [_ranked(index, score, corpus) for index, score in _looked_at_again(full, query, corpus).items()]
     return sorted(found, key=lambda item: (-item.worth, item.index))
 
 
@@ -61,18 +63,16 @@ def _ranked(index: int, score: float, corpus: Corpus) -> Ranked:
     return Ranked(index, score, estimate(corpus.passages[index].text) + _OVERHEAD_TOKENS)
 
 
-def _in_company(scores: Mapping[int, float], corpus: Corpus) -> dict[int, float]:
-    """The scores, higher where other passages of the same document are likely too."""
-    if not scores:
-        return {}
-    best = max(scores.values())
+def _looked_at_again(scores: Mapping[int, float], query: Query, corpus: Corpus) -> dict[int, float]:
+    """The scores, higher where other passages of the document are likely too, and where words of the likeliest echo."""
+    best = max(scores.values(), default=0.0)
     likely = {index: math.exp(score - best) for index, score in scores.items()}
-    sums: dict[int, float] = {}
-    for index, likelihood in likely.items():
-        document = corpus.passages[index].document
-        sums[document] = sums.get(document, 0.0) + likelihood
+    beside = company(likely, corpus.passages)
+    echoed = echoes(likely, query, corpus.passages)
     return {
-        index: score + WEIGHTS["company"] * math.log1p(sums[corpus.passages[index].document] - likely[index])
+        index: score
+        + WEIGHTS["company"] * math.log1p(beside[index])
+        + WEIGHTS["echo"] * math.log1p(echoed.get(index, 0.0))
         for index, score in scores.items()
     }
 

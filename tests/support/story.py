@@ -1,6 +1,6 @@
 """A story of three months in twelve sessions, as a memory distilled from it: what belongs together changed together.
 
-Nora, the writer's wife, and Ostwind, his company, are told of in the same evenings; the choir and the allotment on others.
+Nora, the writer's wife, and Ostwind, his company, are told of in the same evenings; choir and allotment on others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,7 +55,7 @@ EVENINGS = (
         "The insurer refuses to pay for the crane. Nora moved into the guest room, because I grind my teeth.",
         {COMPANY: "The insurer refuses to pay for the crane.", WIFE: "Sleeps in the guest room."},
     ),
-    Evening("2026-02-14", "Choir practice instead of dinner; Nora went with her sister.", {CHOIR: "Missed a dinner."}),
+    Evening("2026-02-14", "Choir practice instead of dinner. Nora went with Ida.", {CHOIR: "Missed a dinner."}),
     Evening(
         "2026-02-19",
         "Ostwind's auditors found a hole of 80,000 euros. Nora offered her inheritance.",
@@ -72,7 +72,9 @@ EVENINGS = (
         "Launch of the first hull. Nora did not come.",
         {COMPANY: "First hull launched.", WIFE: "Did not come to the launch."},
     ),
-    Evening("2026-03-20", "Nora planted beans with me at the allotment.", {ALLOTMENT: "Beans.", WIFE: "Planted beans."}),
+    Evening(
+        "2026-03-20", "Nora planted beans with me at the allotment.", {ALLOTMENT: "Beans.", WIFE: "Planted beans."}
+    ),
 )
 
 

@@ -1,7 +1,7 @@
 """Milliseconds of `plan_offline`, warm, by hand: `python -m tests.bench.planner.bench_plan [megabytes|commits]`.
 
-Sessions of made-up small talk with entity files beside them, in a real repository on a bucket on disk. `megabytes` grows
-the text (0.1, 1 and 4 MB), `commits` the history (50, 1,000 and 10,000; it takes some minutes to make).
+Sessions of made-up small talk with entity files beside them, in a real repository on a bucket on disk. `megabytes`
+grows the text (0.1, 1 and 4 MB), `commits` the history (50, 1,000 and 10,000; it takes some minutes to make).
 """
 
 import random
@@ -26,11 +26,12 @@ QUESTIONS = (
     "It is my birthday and I feel so alone. Maya left early this morning, and nobody called.",
     "Which books has Maya read this year?",
 )
-_SYLLABLES = "ba be bo da de do fa fi ga go ka ke ko la le lo ma mi mo na no pa pe po ra re ro sa se so ta te to va wi zu".split()
-_COMMON = (
-    "the I you we was is had went to a my of and in that it with for on so at this but really great just about work home day "
-    "week birthday beach book books read class pottery car trip family friend accident dinner yesterday morning"
-).split()
+_SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwz" for vowel in "aeio"]
+_COMMON_TEXT = (
+    "the I you we was is had went to a my of and in that it with for on so at this but really great just about work "
+    "home day week birthday beach books read class pottery car trip family friend accident dinner yesterday morning"
+)
+_COMMON = _COMMON_TEXT.split()
 _MESSAGES = 20
 _ROUNDS = 5
 
@@ -69,7 +70,8 @@ def _by_commits() -> Iterator[tuple[str, Memory]]:
         for commits in (50, 1_000, 10_000):
             for number in range(made, commits):
                 path, data = _session(number % 400)
-                memory.write({path: data + b"\n" * (number // 400), **dict([_entity(number % 20, number)])}, "2026-06-01")
+                edition = data + b"\n" * (number // 400)
+                memory.write(dict([(path, edition), _entity(number % 20, number)]), "2026-06-01")
             made = commits
             yield f"{commits} commits", memory
 
