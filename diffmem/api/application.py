@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from diffmem import __version__, tokens
+from diffmem.claims import Claims
 from diffmem.config import Config
 from diffmem.limits import Deadline, Limits
 from diffmem.repository import Repositories
@@ -36,6 +37,7 @@ class Application:
         self.config = config
         self.limits = Limits()
         self._tokens_loading = tokens.preload()
+        self.claims = Claims()
         self.hooks = _hooks(config)
         self.tasks = open_tasks(config)
         self.bucket = open_bucket(config.store)

@@ -125,6 +125,7 @@ def _distill_now(app: Application, call: Call, user: str) -> bool:
             call.deadline.within(_INLINE_SECONDS),
             now=call.now,
             gap_seconds=app.config.session_gap_seconds,
+            claims=app.claims,
         )
     except DiffMemError:
         return False

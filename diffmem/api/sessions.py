@@ -44,7 +44,9 @@ def remember_session(
     )
     if app.writer is not None and body.mode == "distill":
         app.writer.preload()
-    return writer.remember(app.repositories, app.tool, app.writer, user, session, deadline, mode=body.mode)
+    return writer.remember(
+        app.repositories, app.tool, app.writer, user, session, deadline, mode=body.mode, claims=app.claims
+    )
 
 
 def post_messages(app: Application, call: Call, user: str, body: MessagesBody) -> Answer:
@@ -77,6 +79,7 @@ def post_distill(app: Application, call: Call, user: str, body: DistillBody) -> 
             gap_seconds=app.config.session_gap_seconds,
             session_id=body.session_id,
             close=body.close,
+            claims=app.claims,
         )
     log = {"distilled": len(done.distilled), "pending": len(done.pending) > 0, **usage_log(done.usage)}
     return Answer(200, done, timings_ms=done.timings_ms, log=log)

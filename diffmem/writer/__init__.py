@@ -1,14 +1,12 @@
 """Sessions become memory: archived first, distilled by a model into an edit plan, checked and committed by code."""
 
 from diffmem.writer.append import append_messages
-from diffmem.writer.busy import Busy
 from diffmem.writer.outcome import Appended, Distilled, Mode, Remembered, StorageUse
 from diffmem.writer.remember import remember
 from diffmem.writer.waiting import distill
 
 __all__ = [
     "Appended",
-    "Busy",
     "Distilled",
     "Mode",
     "Remembered",

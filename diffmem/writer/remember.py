@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
+from diffmem.claims import Claims
 from diffmem.limits import Deadline
 from diffmem.memory import Session, stem, stem_of
 from diffmem.model import ChatModel
 from diffmem.repository import FileChange, Repositories
 from diffmem.shell import Tool
 from diffmem.writer.archive import Archived, archive
-from diffmem.writer.busy import Busy
 from diffmem.writer.distilling import Distillation, distil_session
 from diffmem.writer.outcome import Mode, Remembered
 
@@ -27,24 +27,24 @@ def remember(
     deadline: Deadline,
     *,
     mode: Mode = "distill",
-    busy: Busy | None = None,
+    claims: Claims | None = None,
 ) -> Remembered:
     """What became of `session` (see `memory.new_session`): durable when this returns, and distilled if it could be.
 
     The user's memory is begun where there is none. Without a model, or where the model fails or time is out, the
     session stays pending. At most two calls to the model, and one for repairs, are made for a session. Where it was
-    distilled, up to two that were pending before follow while time remains; `busy`, one for the process, says which
+    distilled, up to two that were pending before follow while time remains; `claims`, one for the process, says which
     are under way.
 
     Raises:
         StorageUnavailable: it could not be made durable; nothing was acknowledged, and repeating is safe.
         Conflict: other writers won every time; as above.
     """
-    busy = busy or Busy()
+    claims = claims or Claims()
     distil = partial(distil_session, repositories, tool, model, user) if model and mode == "distill" else None
     started = deadline.remaining()
     others: tuple[str, ...] = ()
-    with busy.claim(user, stem(session.session_id)) as is_ours:
+    with claims.claim(user, stem(session.session_id)) as is_ours:
         archived = archive(repositories, user, session, mode, deadline)
         archived_at = deadline.remaining()
         done = _archived(user, session, archived)
@@ -52,7 +52,7 @@ def remember(
             found = distil(archived.path, deadline)
             done, others = _with(done, found), found.others
     if distil:
-        done = _with_others(done, others[:_MAX_OTHERS], distil, busy, deadline)
+        done = _with_others(done, others[:_MAX_OTHERS], distil, claims, deadline)
     spent = {"archive": started - archived_at, "distill": archived_at - deadline.remaining()}
     return replace(done, timings_ms={phase: round(1000 * seconds) for phase, seconds in spent.items()})
 
@@ -87,13 +87,13 @@ def _with_others(
     done: Remembered,
     paths: Iterable[str],
     distil: Callable[[str, Deadline], Distillation],
-    busy: Busy,
+    claims: Claims,
     deadline: Deadline,
 ) -> Remembered:
     for path in paths:
         if deadline.remaining() < _MIN_SECONDS_FOR_OTHERS:
             break
-        with busy.claim(done.user, stem_of(path) or "") as is_ours:
+        with claims.claim(done.user, stem_of(path) or "") as is_ours:
             if not is_ours:
                 continue
             found = distil(path, deadline)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from diffmem.claims import Claims
 from diffmem.errors import UnknownPath
 from diffmem.limits import Deadline
 from diffmem.memory import Session, find_session, stem
@@ -11,7 +12,6 @@ from diffmem.memory.messages import State
 from diffmem.model import ChatModel
 from diffmem.repository import Change, Repositories, Snapshot
 from diffmem.shell import Tool
-from diffmem.writer.busy import Busy
 from diffmem.writer.distilling import distil_session
 from diffmem.writer.files import trailers, with_state
 from diffmem.writer.outcome import Distilled, StorageUse
@@ -31,7 +31,7 @@ def distill(
     gap_seconds: int,
     session_id: str | None = None,
     close: bool = False,
-    busy: Busy | None = None,
+    claims: Claims | None = None,
 ) -> Distilled:
     """Close what is over and distil what is pending, the oldest first, while time remains; one session, or all.
 
@@ -42,7 +42,7 @@ def distill(
         UnknownUser: there is no such memory.
         UnknownPath: there is no such session.
     """
-    busy = busy or Busy()
+    claims = claims or Claims()
     started = deadline.remaining()
     closing = _Closing(session_id, close, now - timedelta(seconds=gap_seconds))
     committed = repositories.commit(user, closing.change, deadline)
@@ -52,7 +52,7 @@ def distill(
     for path, head in closing.waiting.items():
         if model is None or deadline.remaining() < _MIN_SECONDS:
             break
-        with busy.claim(user, stem(head.session_id)) as is_ours:
+        with claims.claim(user, stem(head.session_id)) as is_ours:
             if not is_ours:
                 continue
             found = distil_session(repositories, tool, model, user, path, deadline)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from diffmem.claims import Claims
 from diffmem.errors import DiffMemError, ModelError, ModelTimeout, StorageUnavailable
 from diffmem.memory import Message, parse_session
-from diffmem.writer import Busy
 from tests.support.scripted_model import ScriptedModel, edits, runs, said
 from tests.writer.world import AT, BEGAN, CREATE, DIET, MAYA, NURSE, SAID, World, facts, session
 
@@ -225,7 +225,7 @@ def test_two_instances_at_once_both_land_each_once(world: World) -> None:
 
 
 def test_threads_of_one_process_do_not_ask_twice_about_one_session(world: World) -> None:
-    world.busy = Busy()
+    world.claims = Claims()
     models = [ScriptedModel([edits()]) for _ in range(6)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda n: world.remember(models[n], session(f"s-{n}")), range(6)))

@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from diffmem.claims import Claims
 from diffmem.limits import Deadline
 from diffmem.memory import Message, Session, new_session
 from diffmem.model import ChatModel
 from diffmem.repository import Change, Repositories
 from diffmem.shell import Tool
 from diffmem.storage import LocalBucket
-from diffmem.writer import Appended, Busy, Distilled, Mode, Remembered, append_messages, distill, remember
+from diffmem.writer import Appended, Distilled, Mode, Remembered, append_messages, distill, remember
 
 USER = "alex"
 AT = datetime(2026, 3, 5, 19, 30, tzinfo=UTC)  # a Thursday
@@ -60,7 +61,7 @@ class World:
 
     folder: Path
     cache: str = "cache"
-    busy: Busy | None = None
+    claims: Claims | None = None
     tool: Tool | None = None
     repositories: Repositories = field(init=False)
 
@@ -78,7 +79,9 @@ class World:
     ) -> Remembered:
         """POST sessions."""
         asked = remembered or session()
-        return remember(self.repositories, self.tool, model, USER, asked, Deadline(seconds), mode=mode, busy=self.busy)
+        return remember(
+            self.repositories, self.tool, model, USER, asked, Deadline(seconds), mode=mode, claims=self.claims
+        )
 
     def append(self, *messages: Message, conversation: str | None = None, now: datetime = AT) -> Appended:
         """POST messages."""

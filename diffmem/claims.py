@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Busy:
+class Claims:
     """One a process; safe between threads."""
 
     def __init__(self) -> None:
