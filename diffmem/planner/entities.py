@@ -10,8 +10,7 @@ from diffmem.planner.reading import Corpus, Document
 from diffmem.planner.stemming import stem
 from diffmem.planner.words import is_stop_word, words
 
-NAMED = 1.0
-
+_NAMED = 1.0
 _CUED = 0.6
 _LEAST_SHARE = 0.3
 _MOST_BY_FACTS = 0.8
@@ -44,7 +43,7 @@ def _ways(query: Query, weights: dict[str, float], document: Document, evidence:
     entity = document.entity
     names = [*(entity.names if entity else ()), _file_name(document.path)]
     cues = entity.cues if entity else ()
-    ways = [Found(document, _said(name, weights, query) * NAMED, f"{name!r} is named") for name in names]
+    ways = [Found(document, _said(name, weights, query) * _NAMED, f"{name!r} is named") for name in names]
     ways += [Found(document, _said(cue, weights, query) * _CUED, f"{cue!r} is a cue of it") for cue in cues]
     return [*ways, _by_facts(document, evidence)]
 

@@ -30,7 +30,7 @@ from diffmem.planner.speakers import named_speakers
 if TYPE_CHECKING:
     from diffmem.repository import Snapshot
 
-_BATCH_FILES = 64
+_BATCH_FILES = 256
 _READING_SHARE = 0.3
 _READ_BYTES_A_SECOND = 15e6
 _LEAST_PASSAGE_CHARS, _CHARS_A_TOKEN, _PARTS_OF_BUDGET = 400, 4, 3

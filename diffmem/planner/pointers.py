@@ -21,7 +21,8 @@ _SURE = 0.5
 _TIED = 0.25
 _OVERFULL = 1.6
 _WEAVE = 4
-_MOST_POINTERS = 600
+_MANY_POINTERS = 600
+_NEAR = 3
 _RECENT_SESSIONS = 3
 _HEADING_TOKENS = 12
 
@@ -106,28 +107,55 @@ def _section(path: str, passage: Passage, reason: str) -> Pointer:
 
 
 def _excerpts(findings: Findings, max_tokens: int) -> Iterator[Pointer]:
-    """Passages of sessions and notes, best first, somewhat more than fit."""
-    shown = {item.document.path for item in findings.entities} | {item.path for item in findings.companions}
-    room = max_tokens * _OVERFULL
-    for item in findings.ranked[:_MOST_POINTERS]:
-        passage = findings.corpus.passages[item.index]
-        document = findings.corpus.documents[passage.document]
-        if document.path in shown:
-            continue
-        if room <= 0:
-            return
-        room -= item.tokens
+    """Passages of sessions and notes, best first, somewhat more than fit; of very many, neighbours as one."""
+    chosen = list(_chosen(findings, int(max_tokens * _OVERFULL)))
+    near = _NEAR if len(chosen) > _MANY_POINTERS else 0
+    for run in _runs(findings.corpus, chosen, near):
+        first, last = (findings.corpus.passages[item.index] for item in (min(run, key=_index), max(run, key=_index)))
         yield Pointer(
             "file_section",
-            document.path,
-            passage.line_start,
-            passage.line_end,
-            est_tokens=item.tokens,
-            reason=_why(findings, item.index, passage, document),
+            findings.corpus.documents[first.document].path,
+            first.line_start,
+            last.line_end,
+            est_tokens=sum(item.tokens for item in run),
+            reason=_why(findings, run[0].index),
         )
 
 
-def _why(findings: Findings, index: int, passage: Passage, document: Document) -> str:
+def _chosen(findings: Findings, room: int) -> Iterator[Ranked]:
+    shown = {item.document.path for item in findings.entities} | {item.path for item in findings.companions}
+    for item in findings.ranked:
+        if room <= 0:
+            return
+        document = findings.corpus.documents[findings.corpus.passages[item.index].document]
+        if document.path not in shown:
+            room -= item.tokens
+            yield item
+
+
+def _index(item: Ranked) -> int:
+    return item.index
+
+
+def _runs(corpus: Corpus, chosen: Sequence[Ranked], near: int) -> list[list[Ranked]]:
+    """`chosen` in its order, where those of one document that are at most `near` passages apart come with the best."""
+    if near == 0:
+        return [[item] for item in chosen]
+    places = {item.index: place for place, item in enumerate(chosen)}
+    runs: list[list[Ranked]] = []
+    before = None
+    for item in sorted(chosen, key=_index):
+        document = corpus.passages[item.index].document
+        if before is None or item.index - before[0] > near or document != before[1]:
+            runs.append([])
+        runs[-1].append(item)
+        before = item.index, document
+    best_first = [sorted(run, key=lambda item: places[item.index]) for run in runs]
+    return sorted(best_first, key=lambda run: places[run[0].index])[:_MANY_POINTERS]
+
+
+def _why(findings: Findings, index: int) -> str:
     said = findings.evidence.said(index)
+    label = findings.corpus.passages[index].label
     why = f"says {', '.join(map(repr, said))}" if said else findings.evidence.circumstance(index)
-    return f"{passage.label}: {why}" if passage.label in findings.named else why
+    return f"{label}: {why}" if label in findings.named else why

@@ -42,7 +42,10 @@ class Passage:
 
 @dataclass(slots=True)
 class Document:
-    """One file: its passages are `corpus.passages[first:end]`; `day` is when it happened, where its path says so."""
+    """One file: its passages are `corpus.passages[first:end]`; `day` is when it happened, where its path says so.
+
+    Of `entity` only what stands above the sections is known.
+    """
 
     path: str
     kind: Kind
@@ -50,7 +53,6 @@ class Document:
     first: int
     end: int = 0
     entity: Entity | None = None
-    lines: int = 0
 
 
 @dataclass(slots=True)
@@ -68,13 +70,19 @@ class Corpus:
         kind = kind_of(path)
         document = Document(path, kind, day_of(path), len(self.passages))
         if kind == "entity":
-            document.entity = parse_entity(path, data)
+            document.entity = parse_entity(path, _above_sections(text).encode())
         index = len(self.documents)
         for passage in _passages(text, kind, index):
             self.passages += _cut(passage, max_chars)
         document.end = len(self.passages)
-        document.lines = text.count("\n") + (not text.endswith("\n"))
         self.documents.append(document)
+
+
+def _above_sections(text: str) -> str:
+    """The front matter and the title: all that names an entity."""
+    head = _FRONT_MATTER.match(text)
+    end = text.find("\n## ", head.end() - 1 if head else 0)
+    return text if end < 0 else text[: end + 1]
 
 
 def is_readable(path: str) -> bool:

@@ -178,6 +178,20 @@ def test_time_that_ends_anywhere_gives_a_plan_of_what_was_read(snapshot: Snapsho
         assert plan.pointers
 
 
+def test_a_budget_for_everything_gets_neighbours_as_one(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    talks = (
+        archived(f"talk-{at}", "2024-01-05", *[f"Ann: canoe number {at} {turn}" for turn in range(90)])
+        for at in range(9)
+    )
+    memory.write({path: data for files in talks for path, data in files.items()})
+    with memory.open() as opened:
+        plan = plan_for(opened, "Ann's canoe", max_tokens=200_000)
+        assert len(paths_of(plan.pointers)) == len(plan.pointers) == 9
+        text = "".join(shown(opened, pointer) for pointer in plan.pointers)
+        assert text.count("canoe number") == 810
+
+
 def test_an_empty_memory_gives_an_empty_plan(tmp_path: Path) -> None:
     memory = Memory(tmp_path)
     memory.write({"profile.md": b"# Alex\n"})
@@ -210,3 +224,30 @@ def test_a_message_longer_than_the_budget_comes_in_parts(tmp_path: Path) -> None
         plan = plan_for(opened, "What is the name of the tortoise?", max_tokens=500)
         assert "Emma" in shown(opened, plan.pointers[0])
         assert (plan.pointers[0].line_end or 0) - (plan.pointers[0].line_start or 0) < 100
+
+
+WEIRD = (
+    b"\xff\xfe canoe",
+    b"---\nname: [canoe\n---\n# canoe\n",
+    b"---\ncanoe without an end",
+    b"\xef\xbb\xbf---\r\nname: Canoe\r\n---\r\n\r\n# Canoe\r\n\r\n## Facts\r\n\r\n- canoe\r\n",
+    b"<!-- {} -->\ncanoe\n<!-- {\"n\": -->\ncanoe\n",
+    b"canoe " * 20_000,
+    b"- canoe\n" * 5_000,
+    b"\n\n\ncanoe\n\n\n\n",
+    b"#" * 300 + b" canoe\n## \n##\n### canoe",
+    "カヌー canoe \u200b\u0301\u202e canoe".encode(),
+    b"| canoe | b |\n|---|---|\n| 1 | 2 |\n",
+)  # fmt: skip
+
+
+def test_whatever_the_files_hold_the_pointers_lie_within_them(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    places = ("memories/people/p{}.md", "sessions/2024/01/0{}-s{}.md", "timeline/2024-{}.md", "notes/n{}.md")
+    memory.write({place.replace("{}", str(at)): data for at, data in enumerate(WEIRD) for place in places})
+    with memory.open() as opened:
+        for question in ("canoe", "カヌー", "When did I get the canoe? Last week?", "nothing"):
+            for max_tokens in (64, 2_000):
+                plan = plan_for(opened, question, max_tokens=max_tokens)
+                assert plan.pointers
+                assert all(shown(opened, pointer) for pointer in plan.pointers)
