@@ -109,7 +109,7 @@ class Places:
         known = self._paths.find(path)
         reason = None if known else unsafe_reason(path)
         if reason:
-            raise Refused(f"{path!r} has {reason}")
+            raise Refused(f"{path!r} {reason}")
         return known or path
 
     def _once(self, key: tuple[str | None, ...], make: Callable[[], Source]) -> Source:

@@ -16,8 +16,6 @@ from diffmem.limits import Deadline
 from tests.support.oidc import AUDIENCE, EMAIL, Issuer, Key
 from tests.support.serving import Handler, Serving
 
-DEADLINE = Deadline(60)
-
 
 @pytest.fixture(scope="module")
 def key() -> Key:
@@ -42,8 +40,8 @@ def _sent(token: str, now: datetime | None = None) -> Received:
 def test_a_token_of_the_issuer_is_accepted_and_the_certificates_are_fetched_once(issuer: Issuer, key: Key) -> None:
     hook = _hook(issuer.url)
     for _ in range(3):
-        hook.check(_sent(key.token()), DEADLINE)
-    hook.check(_sent(key.token(iss="accounts.google.com")), DEADLINE)
+        hook.check(_sent(key.token()), Deadline(60))
+    hook.check(_sent(key.token(iss="accounts.google.com")), Deadline(60))
     assert issuer.asked == 1
 
 
@@ -67,21 +65,21 @@ def test_a_token_of_the_issuer_is_accepted_and_the_certificates_are_fetched_once
 )
 def test_a_token_that_says_something_else_is_not(issuer: Issuer, key: Key, claims: dict[str, Any], why: str) -> None:
     with pytest.raises(Unauthenticated, match=why):
-        _hook(issuer.url).check(_sent(key.token(**claims)), DEADLINE)
+        _hook(issuer.url).check(_sent(key.token(**claims)), Deadline(60))
 
 
 def test_a_token_of_another_key_is_not_accepted(issuer: Issuer, key: Key) -> None:
     with pytest.raises(Unauthenticated, match="key that its issuer does not have"):
-        _hook(issuer.url).check(_sent(Key("key-2").token()), DEADLINE)
+        _hook(issuer.url).check(_sent(Key("key-2").token()), Deadline(60))
     with pytest.raises(Unauthenticated, match="signature"):
-        _hook(issuer.url).check(_sent(Key("key-1").token()), DEADLINE)
+        _hook(issuer.url).check(_sent(Key("key-1").token()), Deadline(60))
 
 
 def test_an_altered_token_is_not_accepted(issuer: Issuer, key: Key) -> None:
     head, _, signature = key.token().split(".")
     _, claims, _ = key.token(email="x@example.com").split(".")
     with pytest.raises(Unauthenticated):
-        _hook(issuer.url).check(_sent(f"{head}.{claims}.{signature}"), DEADLINE)
+        _hook(issuer.url).check(_sent(f"{head}.{claims}.{signature}"), Deadline(60))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,7 @@ def test_an_altered_token_is_not_accepted(issuer: Issuer, key: Key) -> None:
 )
 def test_what_is_no_token_is_not_accepted(issuer: Issuer, token: str) -> None:
     with pytest.raises(Unauthenticated):
-        _hook(issuer.url).check(_sent(token), DEADLINE)
+        _hook(issuer.url).check(_sent(token), Deadline(60))
     assert issuer.asked == 0
 
 
@@ -106,26 +104,26 @@ def test_what_is_no_token_is_not_accepted(issuer: Issuer, token: str) -> None:
 @given(token=st.text(st.characters(max_codepoint=255), max_size=80))
 def test_no_text_raises_anything_but_an_error_of_ours(issuer: Issuer, token: str) -> None:
     with pytest.raises(Unauthenticated):
-        _hook(issuer.url).check(_sent(token), DEADLINE)
+        _hook(issuer.url).check(_sent(token), Deadline(60))
 
 
 def test_a_new_key_is_asked_for_at_most_once_a_minute(issuer: Issuer, key: Key) -> None:
     hook, second = _hook(issuer.url), Key("key-2")
     now = datetime.now(UTC)
-    hook.check(_sent(key.token(), now), DEADLINE)
+    hook.check(_sent(key.token(), now), Deadline(60))
     issuer.keys.append(second)
     for _ in range(3):
         with pytest.raises(Unauthenticated):
-            hook.check(_sent(second.token(), now + timedelta(seconds=59)), DEADLINE)
+            hook.check(_sent(second.token(), now + timedelta(seconds=59)), Deadline(60))
     assert issuer.asked == 1
-    hook.check(_sent(second.token(), now + timedelta(seconds=60)), DEADLINE)
+    hook.check(_sent(second.token(), now + timedelta(seconds=60)), Deadline(60))
     assert issuer.asked == 2
 
 
 def test_certificates_are_kept_as_long_as_the_issuer_says(issuer: Issuer) -> None:
     certificates, now = Certificates(issuer.url), datetime.now(UTC)
     for seconds in (0, 19999, 20000, 20001):
-        assert certificates.of("key-1", now + timedelta(seconds=seconds), DEADLINE)
+        assert certificates.of("key-1", now + timedelta(seconds=seconds), Deadline(60))
     assert issuer.asked == 2
 
 
@@ -133,9 +131,9 @@ def test_without_certificates_the_sender_is_told_to_try_again(issuer: Issuer, ke
     hook = _hook(issuer.url)
     issuer.status = 500
     with pytest.raises(StorageUnavailable):
-        hook.check(_sent(key.token()), DEADLINE)
+        hook.check(_sent(key.token()), Deadline(60))
     issuer.status = 200
-    hook.check(_sent(key.token()), DEADLINE)
+    hook.check(_sent(key.token()), Deadline(60))
 
 
 class _Odd(Handler):
@@ -165,12 +163,12 @@ def test_odd_and_slow_certificates_end_within_the_deadline(key: Key, path: str) 
 
 def test_another_issuer_may_be_configured(issuer: Issuer, key: Key) -> None:
     hook = _hook(issuer.url, issuer="https://issuer.example.com")
-    hook.check(_sent(key.token(iss="https://issuer.example.com")), DEADLINE)
+    hook.check(_sent(key.token(iss="https://issuer.example.com")), Deadline(60))
     with pytest.raises(Unauthenticated, match="issuer"):
-        hook.check(_sent(key.token()), DEADLINE)
+        hook.check(_sent(key.token()), Deadline(60))
 
 
 def test_a_bearer_token_is_needed(issuer: Issuer, key: Key) -> None:
     for headers in ({}, {"authorization": f"Basic {key.token()}"}):
         with pytest.raises(Unauthenticated, match="authorization"):
-            _hook(issuer.url).check(replace(_sent(""), headers=headers), DEADLINE)
+            _hook(issuer.url).check(replace(_sent(""), headers=headers), Deadline(60))

@@ -21,7 +21,6 @@ URL = "https://memory.example.com"
 API_KEY = "task-key-0123456789"
 NOW = datetime(2026, 3, 5, 19, 30, tzinfo=UTC)
 GAP = 1800
-DEADLINE = Deadline(60)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,7 @@ def _tasks(cloud: CloudTasks, options: str = f"?url={URL}", **settings: Any) -> 
 
 
 def test_a_task_is_a_post_of_distill_after_the_silence(cloud: CloudTasks) -> None:
-    assert _tasks(cloud).distill_later("alex@example.com", NOW, GAP, DEADLINE) == Scheduled("created", 200)
+    assert _tasks(cloud).distill_later("alex@example.com", NOW, GAP, Deadline(60)) == Scheduled("created", 200)
     (task,) = cloud.tasks.values()
     assert cloud.queues == [f"/v2/{QUEUE}/tasks"]
     assert task["name"].startswith(f"{QUEUE}/tasks/") and "alex" not in task["name"]
@@ -62,7 +61,7 @@ def test_a_lively_conversation_makes_one_task_and_every_message_has_one_after_it
     tasks = _tasks(cloud)
     for minutes in range(0, 120, 5):
         said_at = NOW + timedelta(minutes=minutes)
-        assert tasks.distill_later("alex", said_at, GAP, DEADLINE).outcome in ("created", "exists")
+        assert tasks.distill_later("alex", said_at, GAP, Deadline(60)).outcome in ("created", "exists")
         times = [datetime.fromisoformat(task["scheduleTime"]) for task in cloud.tasks.values()]
         assert any(timedelta(seconds=GAP) < at - said_at for at in times)
     assert len(cloud.tasks) == 4
@@ -70,7 +69,9 @@ def test_a_lively_conversation_makes_one_task_and_every_message_has_one_after_it
 
 
 def test_the_task_carries_a_token_of_the_service_account(cloud: CloudTasks) -> None:
-    _tasks(cloud, f"?url={URL}/&service_account=t@p.example.com", auth="iam").distill_later("alex", NOW, GAP, DEADLINE)
+    _tasks(cloud, f"?url={URL}/&service_account=t@p.example.com", auth="iam").distill_later(
+        "alex", NOW, GAP, Deadline(60)
+    )
     (task,) = cloud.tasks.values()
     assert task["httpRequest"]["oidcToken"] == {"serviceAccountEmail": "t@p.example.com", "audience": URL}
     assert task["httpRequest"]["url"] == f"{URL}/v1/users/alex/distill"
@@ -78,13 +79,13 @@ def test_the_task_carries_a_token_of_the_service_account(cloud: CloudTasks) -> N
 
 def test_the_task_carries_the_named_key(cloud: CloudTasks) -> None:
     keys = {"auth": "key", "api_keys": f"other:other-key-0123456789:*, tasks:{API_KEY}:wa-*"}
-    _tasks(cloud, f"?url={URL}&key=tasks", **keys).distill_later("alex", NOW, GAP, DEADLINE)
+    _tasks(cloud, f"?url={URL}&key=tasks", **keys).distill_later("alex", NOW, GAP, Deadline(60))
     (task,) = cloud.tasks.values()
     assert task["httpRequest"]["headers"]["Authorization"] == f"Bearer {API_KEY}"
 
 
 def test_without_a_configured_address_the_called_one_is_used(cloud: CloudTasks) -> None:
-    _tasks(cloud, "").distill_later("alex", NOW, GAP, DEADLINE, base_url="https://called.example.com")
+    _tasks(cloud, "").distill_later("alex", NOW, GAP, Deadline(60), base_url="https://called.example.com")
     (task,) = cloud.tasks.values()
     assert task["httpRequest"]["url"] == "https://called.example.com/v1/users/alex/distill"
 
@@ -92,12 +93,12 @@ def test_without_a_configured_address_the_called_one_is_used(cloud: CloudTasks) 
 @pytest.mark.parametrize("status", [400, 403, 404, 429, 503])
 def test_a_refusal_is_an_outcome(cloud: CloudTasks, status: int) -> None:
     cloud.status = status
-    assert _tasks(cloud).distill_later("alex", NOW, GAP, DEADLINE) == Scheduled("refused", status)
+    assert _tasks(cloud).distill_later("alex", NOW, GAP, Deadline(60)) == Scheduled("refused", status)
 
 
 def test_a_queue_that_stalls_ends_within_the_deadline(cloud: CloudTasks) -> None:
     tasks = _tasks(cloud)
-    tasks.distill_later("alex", NOW, GAP, DEADLINE)
+    tasks.distill_later("alex", NOW, GAP, Deadline(60))
     cloud.stalls = True
     began = time.monotonic()
     assert tasks.distill_later("alex", NOW, GAP, Deadline(0.3)) == Scheduled("unreachable")
@@ -109,11 +110,11 @@ def test_credentials_that_are_none_are_an_outcome(
 ) -> None:
     (tmp_path / "broken.json").write_text("{}")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "broken.json"))
-    assert _tasks(cloud).distill_later("alex", NOW, GAP, DEADLINE) == Scheduled("unreachable")
+    assert _tasks(cloud).distill_later("alex", NOW, GAP, Deadline(60)) == Scheduled("unreachable")
 
 
 def test_a_long_gap_does_not_wait_longer_than_a_task_may(cloud: CloudTasks) -> None:
-    _tasks(cloud).distill_later("alex", NOW, 20 * 24 * 3600, DEADLINE)
+    _tasks(cloud).distill_later("alex", NOW, 20 * 24 * 3600, Deadline(60))
     (task,) = cloud.tasks.values()
     assert datetime.fromisoformat(task["scheduleTime"]) - NOW < timedelta(days=30)
 
