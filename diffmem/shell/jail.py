@@ -53,6 +53,7 @@ def _unshare() -> None:
     except PermissionError:
         uid, gid = os.getuid(), os.getgid()
         linux.unshare(_NAMESPACES | linux.CLONE_NEWUSER)
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # or root owns the files below
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
         Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")

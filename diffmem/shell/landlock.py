@@ -9,7 +9,6 @@ writes that seccomp stops; files opened before.
 """
 
 import ctypes
-import os
 from collections.abc import Iterable
 
 from diffmem.shell import linux
@@ -49,30 +48,39 @@ def abi() -> int:
         return 0
 
 
-def restrict(rules: Iterable[tuple[int, int]], version: int) -> None:
-    """Deny this process everything Landlock knows but what `rules` allow.
+def ruleset(rules: Iterable[tuple[int, int]], version: int) -> int:
+    """The descriptor of a new ruleset that denies everything Landlock knows but what `rules` allow.
 
     A rule is the descriptor of a file or directory, and the rights to it and to what is beneath it. `version` is what
-    `abi` said. no_new_privs must be set. There is no way back.
+    `abi` said.
 
     Raises:
-        OSError: the kernel refused; nothing is restricted.
+        OSError: the kernel refused.
     """
-    ruleset = _create(version)
-    try:
-        for descriptor, rights in rules:
-            rule = _PathBeneath(rights, descriptor)
-            linux.syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)
-        linux.syscall(_RESTRICT_SELF, ruleset, 0)
-    finally:
-        os.close(ruleset)
-
-
-def _create(version: int) -> int:
     attributes = _Ruleset(
         (1 << _FILE_RIGHTS_BY_ABI.get(version, _FILE_RIGHTS_NEWEST)) - 1,
         _TCP_BIND_AND_CONNECT if version >= 4 else 0,
         _ABSTRACT_SOCKETS_AND_SIGNALS if version >= 6 else 0,
     )
     size = 24 if version >= 6 else 16 if version >= 4 else 8
-    return linux.syscall(_CREATE_RULESET, ctypes.byref(attributes), size, 0)
+    descriptor = linux.syscall(_CREATE_RULESET, ctypes.byref(attributes), size, 0)
+    _add(descriptor, rules)
+    return descriptor
+
+
+def restrict(descriptor: int, rules: Iterable[tuple[int, int]]) -> None:
+    """Put a ruleset, with more `rules`, on this process and all it starts. There is no way back.
+
+    no_new_privs must be set. The ruleset is used up: rules cannot be taken out of it again.
+
+    Raises:
+        OSError: the kernel refused; nothing is restricted.
+    """
+    _add(descriptor, rules)
+    linux.syscall(_RESTRICT_SELF, descriptor, 0)
+
+
+def _add(descriptor: int, rules: Iterable[tuple[int, int]]) -> None:
+    for beneath, rights in rules:
+        rule = _PathBeneath(rights, beneath)
+        linux.syscall(_ADD_RULE, descriptor, _RULE_PATH_BENEATH, ctypes.byref(rule), 0)

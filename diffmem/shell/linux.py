@@ -34,8 +34,6 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x4_0000
 MNT_DETACH = 0x2
 
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-_CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION_3 = 0x2008_0522
 _LOCKED_SECUREBITS = 0x2F  # NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off, each locked; see capabilities(7)
 
@@ -85,7 +83,7 @@ def unmount(target: str, flags: int) -> None:
 
 def pivot_root(new: str, old: str) -> None:
     """Make the mount `new` the root and put the old root at `old`."""
-    syscall(_PIVOT_ROOT[os.uname().machine], ctypes.c_char_p(new.encode()), ctypes.c_char_p(old.encode()))
+    _checked(_libc().pivot_root(new.encode(), old.encode()))
 
 
 def drop_capabilities() -> None:
@@ -93,4 +91,4 @@ def drop_capabilities() -> None:
     with contextlib.suppress(OSError):
         prctl(PR_SET_SECUREBITS, _LOCKED_SECUREBITS)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
-    syscall(_CAPSET[os.uname().machine], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+    _checked(_libc().capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())))

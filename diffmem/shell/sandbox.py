@@ -21,7 +21,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -110,8 +110,10 @@ class Sandbox:
 
     def _ready(self) -> tuple[ZygoteProcess, Plan]:
         with self._lock:
-            if self._zygote is None or not self._zygote.alive():
-                self._zygote = self._start()
+            if self._zygote and not self._zygote.alive():
+                self._zygote.close()
+                self._zygote = None
+            self._zygote = self._zygote or self._start()
             zygote = self._zygote
             if self._found is None:
                 self._found = _self_test(zygote, self._mode, self._layers)
@@ -152,12 +154,8 @@ def _after_fork(sandbox: Sandbox) -> None:
 
 
 def _order(plan: Plan, tree: Path, git_dir: Path, objects: Path, probed_by: int = 0) -> dict[str, object]:
-    places = [str(path) for path in (tree, git_dir, objects)]
-    if plan.other_uid and not zygote_confine.reachable_by_others(*places):
-        plan = replace(plan, other_uid=False)
-    return {
-        "plan": asdict(plan), "tree": places[0], "git_dir": places[1], "objects": places[2], "probed_by": probed_by,
-    }  # fmt: skip
+    places = {"tree": str(tree), "git_dir": str(git_dir), "objects": str(objects)}
+    return {"plan": asdict(plan), **places, "probed_by": probed_by}
 
 
 def _self_test(zygote: ZygoteProcess, mode: Mode, layers: frozenset[Layer]) -> tuple[Plan, SandboxStatus]:
@@ -192,8 +190,6 @@ def _plans(layers: frozenset[Layer]) -> Iterator[Plan]:
 def _broken_promise(zygote: ZygoteProcess, plan: Plan, place: Path) -> str:
     """What a worker with `plan` can do although the plan forbids it, or cannot although it must; empty: all is well."""
     order = _order(plan, place, place, place, probed_by=os.getpid())
-    if order["plan"] != asdict(plan):
-        return "temporary directories are closed to other users"
     try:
         answer = zygote.call(order, b"", Deadline(_PROBE_SECONDS), _PROBE_BYTES)
     except (WorkerFailed, ZygoteGone) as error:

@@ -5,6 +5,7 @@ over, by its reply, its deadline, its size or the death of its worker, has no pr
 """
 
 import json
+import select
 import socket
 import subprocess
 import sys
@@ -60,15 +61,17 @@ class ZygoteProcess:
             raise
 
     def alive(self) -> bool:
-        """Whether it still runs."""
-        return self._process.poll() is None
+        """Whether it still listens. It never writes once it is ready: what can be read is the end."""
+        poll = select.poll()
+        poll.register(self._control, select.POLLIN)
+        return not poll.poll(0)
 
     def call(self, order: Mapping[str, object], request: bytes, deadline: Deadline, max_output_bytes: int) -> bytes:
         """The worker's reply, all frames joined.
 
         Raises:
             WorkerFailed: no whole reply in time and in bounds.
-            ZygoteGone: the zygote died before it took the order.
+            ZygoteGone: the zygote died; the call can be made again elsewhere, since it has no effect.
         """
         channel, far_channel = socket.socketpair()
         leash, far_leash = socket.socketpair()
@@ -77,6 +80,10 @@ class ZygoteProcess:
                 self._order(order, far_channel, far_leash)
             try:
                 return _Exchange(channel, deadline, max_output_bytes).reply_to(request)
+            except WorkerFailed as failed:
+                if failed.reason == "died" and not self.alive():
+                    raise ZygoteGone("the zygote died") from failed
+                raise
             finally:
                 _end(leash)
 
@@ -95,15 +102,11 @@ class ZygoteProcess:
         self._process.returncode = 0  # it is another process's child: nothing to wait for
 
     def _order(self, order: Mapping[str, object], channel: socket.socket, leash: socket.socket) -> None:
-        data = json.dumps(order).encode()
-        message = zygote_frames.LENGTH.pack(len(data)) + data
         try:
             with self._sending:
-                sent = socket.send_fds(self._control, [message], [channel.fileno(), leash.fileno()])
+                zygote_frames.send_order(self._control, json.dumps(order).encode(), channel, leash)
         except OSError as error:
             raise ZygoteGone("the zygote died") from error
-        if sent != len(message):
-            raise ZygoteGone("the zygote does not read its orders")
 
 
 class _Exchange:

@@ -82,18 +82,20 @@ def supported() -> bool:
     return os.uname().sysname == "Linux" and os.uname().machine in _NUMBERS
 
 
-def compiled() -> bytes:
-    """The filter for this machine, as the kernel takes it."""
-    return b"".join(struct.pack("=HBBI", *one) for one in program(os.uname().machine))
+class Filter:
+    """The filter for this machine, built once, to be put on by processes forked afterwards."""
 
+    def __init__(self) -> None:
+        code = b"".join(struct.pack("=HBBI", *one) for one in program(os.uname().machine))
+        self._program = _Program(len(code) // 8, code)
 
-def restrict(code: bytes) -> None:
-    """Install the filter `code` for this process and all it starts. no_new_privs must be set. There is no way back.
+    def restrict(self) -> None:
+        """Install it for this process and all it starts. no_new_privs must be set. There is no way back.
 
-    Raises:
-        OSError: the kernel refused.
-    """
-    linux.prctl(linux.PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(_Program(len(code) // 8, code)))
+        Raises:
+            OSError: the kernel refused.
+        """
+        linux.prctl(linux.PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(self._program))
 
 
 def program(machine: str) -> Sequence[Instruction]:

@@ -5,8 +5,8 @@ first, seccomp comes last. A layer of the plan that cannot be put on ends the wo
 promised.
 
 *Covered*: see `landlock`, `jail` and `seccomp`; memory, CPU seconds, file size, open files, processes, core files;
-privileges through execve; being traced. *Not covered*: the CPU time of a whole call, which the deadline of the server
-bounds.
+privileges through execve; being traced. The other user is left out for a call whose directories only the server's own
+user may enter. *Not covered*: the CPU time of a whole call, which the deadline of the server bounds.
 """
 
 import os
@@ -58,7 +58,7 @@ class Fixed:
     version: int
     rules: tuple[tuple[int, int], ...]
     shown: tuple[str, ...]
-    filter: bytes
+    filter: seccomp.Filter | None
 
 
 def prepare() -> Fixed:
@@ -73,24 +73,29 @@ def prepare() -> Fixed:
     }
     version = landlock.abi()
     rules = tuple((_handle(path), right) for path, right in rights.items()) if version else ()
-    return Fixed(version, rules, (*programs, *libraries, *loaders), seccomp.compiled() if seccomp.supported() else b"")
+    return Fixed(version, rules, (*programs, *libraries, *loaders), seccomp.Filter() if seccomp.supported() else None)
 
 
-def confine(plan: Plan, fixed: Fixed, tree: str, git_dir: str, objects: str) -> None:
-    """Put on every layer of `plan`, and stand in `tree`.
+def ruleset(fixed: Fixed) -> int | None:
+    """The Landlock ruleset of one worker but for its directories; None where the kernel has no Landlock."""
+    return landlock.ruleset(fixed.rules, fixed.version) if fixed.version else None
+
+
+def confine(plan: Plan, fixed: Fixed, walls: int | None, tree: str, git_dir: str, objects: str) -> None:
+    """Put on every layer of `plan`, with the ruleset `walls`, and stand in `tree`.
 
     Raises:
         OSError: a layer could not be put on.
     """
     beneath = (tree, git_dir, objects)
-    handles = [(_handle(path), landlock.READ_FILE | landlock.READ_DIR) for path in beneath if plan.landlock]
+    handles = [(_handle(path), landlock.READ_FILE | landlock.READ_DIR) for path in beneath if walls is not None]
     if plan.jail:
         jail.enter((*fixed.shown, *beneath), (_NULL,))
     os.chdir(tree)
     if plan.rlimits:
-        limit()
+        limit(processes=plan.other_uid)
     if plan.other_uid:
-        _become_other_user()
+        _become_other_user(*beneath)
     if os.getuid() == 0 or plan.jail:
         linux.drop_capabilities()
     if os.uname().sysname == "Linux":
@@ -98,20 +103,27 @@ def confine(plan: Plan, fixed: Fixed, tree: str, git_dir: str, objects: str) -> 
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     if plan.landlock:
-        landlock.restrict((*fixed.rules, *handles), fixed.version)
+        if walls is None:
+            raise OSError("this kernel has no Landlock")
+        landlock.restrict(walls, handles)
     if plan.seccomp:
-        seccomp.restrict(fixed.filter)
+        if fixed.filter is None:
+            raise OSError("no seccomp filter for this machine")
+        fixed.filter.restrict()
 
 
-def limit() -> None:
-    """Set the limits of this process and of everything it starts, none above what holds already."""
+def limit(*, processes: bool) -> None:
+    """Set the limits of this process and of everything it starts, none above what holds already.
+
+    `processes` are limited where the user is the tool's own: the kernel counts all that a user has (getrlimit(2)).
+    """
     for kind, value in (
         (resource.RLIMIT_DATA, MEMORY_BYTES),
         (resource.RLIMIT_AS, ADDRESS_SPACE_BYTES),
         (resource.RLIMIT_CPU, CPU_SECONDS),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, OPEN_FILES),
-        (resource.RLIMIT_NPROC, PROCESSES),
+        *([(resource.RLIMIT_NPROC, PROCESSES)] if processes else []),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
@@ -119,21 +131,22 @@ def limit() -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def reachable_by_others(*paths: str) -> bool:
-    """Whether another user may read these directories: each and all above it are open to others."""
-    real = [Path(path).resolve() for path in paths]
-    above = {folder for path in real for folder in (path, *path.parents)}
-    return all(path.stat().st_mode & 0o004 for path in real) and all(folder.stat().st_mode & 0o001 for folder in above)
-
-
 def _handle(path: str) -> int:
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
-def _become_other_user() -> None:
+def _become_other_user(*places: str) -> None:
+    """Be the user that owns nothing, or stay where that user cannot enter `places`: a private directory above them."""
     os.setgroups([])
     os.setresgid(WORKER_UID, WORKER_UID, WORKER_UID)
-    os.setresuid(WORKER_UID, WORKER_UID, WORKER_UID)
+    os.setresuid(-1, WORKER_UID, -1)
+    try:
+        for place in places:
+            os.close(os.open(place, os.O_RDONLY))
+    except PermissionError:
+        os.setresuid(0, 0, 0)
+    else:
+        os.setresuid(WORKER_UID, WORKER_UID, WORKER_UID)
 
 
 def _any_local(programs: list[str]) -> bool:

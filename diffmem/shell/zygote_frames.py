@@ -47,3 +47,23 @@ def send_error(channel: socket.socket, text: str) -> None:
     """Write the frame that says why there is no reply."""
     channel.sendall(LENGTH.pack(ERROR))
     send_frame(channel, text.encode())
+
+
+def send_order(control: socket.socket, order: bytes, *channels: socket.socket) -> None:
+    """Write one frame that carries the descriptors of `channels`."""
+    message = LENGTH.pack(len(order)) + order
+    sent = socket.send_fds(control, [message], [one.fileno() for one in channels])
+    if sent < len(message):  # a reader that has all of it may be gone already
+        control.sendall(message[sent:])
+
+
+def receive_order(control: socket.socket, count: int) -> tuple[bytes, list[socket.socket]]:
+    """One frame that carries `count` descriptors, which come back as sockets that programs do not inherit.
+
+    Raises:
+        EOFError: the other end closed.
+    """
+    head, descriptors, _, _ = socket.recv_fds(control, LENGTH.size, count, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+    if len(head) < LENGTH.size or len(descriptors) != count:
+        raise EOFError("the other end closed")
+    return receive(control, LENGTH.unpack(head)[0]), [socket.socket(fileno=one) for one in descriptors]
