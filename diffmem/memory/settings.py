@@ -74,7 +74,7 @@ class Settings:
 
 
 class _KindBody(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     about: Annotated[str, Field(max_length=500)] = ""
     sections: Annotated[list[_Short], Field(max_length=_MAX_LIST)] = []

@@ -1,0 +1,1 @@
+"""What an installation takes on disk, and an instance in memory."""
