@@ -1,0 +1,98 @@
+"""The routes of the contract on a server, over HTTP.
+
+*Covered*: no redirection is followed, so that the key goes where it was meant to go and nowhere else. *Not covered*:
+certificates of one's own; Python's `SSL_CERT_FILE` names them.
+"""
+
+import http.client
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+from urllib.parse import urlencode, urlsplit
+
+from diffmem.cli.access import SECONDS, Failed, Misused, Reply, nothing
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Leaves a redirection to be an error."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Follow none."""
+
+
+class Remote:
+    """An `Access` to the server at `url`, with a key where one is needed."""
+
+    def __init__(self, url: str, key: str | None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise Misused(f"--url must be 'http://HOST:PORT' or 'https://HOST', not {url!r}")
+        self.where = url.rstrip("/")
+        self._key = key
+        self._opener = urllib.request.build_opener(_NoRedirects())
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        file: BinaryIO | None = None,
+    ) -> Reply:
+        """See `Access.send`."""
+        request = self._request(method, path + ("?" + urlencode(query) if query else ""), body, file)
+        try:
+            response = self._opener.open(request, timeout=SECONDS)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _failed(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise Failed(f"no answer from {self.where}: {reason}", slug="no-answer") from error
+        if response.headers.get_content_type() == "application/json":
+            with response:
+                return Reply(response.status, json.load(response), nothing())
+        return Reply(response.status, None, response)
+
+    def _request(
+        self, method: str, address: str, body: Mapping[str, Any] | None, file: BinaryIO | None
+    ) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        data: Any = None
+        if file is not None:
+            data = file
+            headers |= {"Content-Type": "application/x-git-bundle", "Content-Length": str(_size(file))}
+        elif body is not None:
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        return urllib.request.Request(self.where + address, data, headers, method=method)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
+
+
+def _failed(error: urllib.error.HTTPError) -> Failed:
+    retry = error.headers.get("Retry-After", "")
+    try:
+        problem = json.load(error)
+        message, slug = str(problem["detail"]), str(problem["type"]).rpartition("/")[2]
+    except (ValueError, KeyError, TypeError):
+        message, slug = f"the server answered {error.code} {error.reason}", "not-diffmem"
+    return Failed(message, status=error.code, slug=slug, retry_after_seconds=float(retry) if retry.isdecimal() else 0.0)
+
+
+def _size(file: BinaryIO) -> int:
+    at = file.tell()
+    size = file.seek(0, os.SEEK_END) - at
+    file.seek(at)
+    return size
