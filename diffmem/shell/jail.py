@@ -7,6 +7,7 @@ devices); other processes (an own PID namespace, no /proc) and the network (an o
 opened before; without privileges the capabilities inside the user namespace, which the caller drops.
 """
 
+import errno
 import os
 import signal
 from collections.abc import Iterable
@@ -39,7 +40,7 @@ def enter(shown: Iterable[str], devices: Iterable[str]) -> None:
         _show(path, root, _READ_ONLY)
     for path in devices:
         _show(path, root, linux.MS_NOSUID | linux.MS_NOEXEC)
-    linux.mount("", root, "", linux.MS_REMOUNT | linux.MS_BIND | _READ_ONLY)
+    _restrict(root, _READ_ONLY)
     os.chdir(root)
     linux.pivot_root(".", ".")
     linux.unmount(".", linux.MNT_DETACH)
@@ -93,9 +94,18 @@ def _show(path: str, root: str, flags: int) -> None:
         target.mkdir(exist_ok=True)
     else:
         target.touch()
-    linux.mount(path, str(target), "", linux.MS_BIND | linux.MS_REC)
-    flags |= os.statvfs(path).f_flag & _KEPT_FLAGS
-    linux.mount("", str(target), "", linux.MS_REMOUNT | linux.MS_BIND | flags)
+    linux.mount(path, str(target), "", linux.MS_BIND | linux.MS_REC | flags)
+    _restrict(str(target), flags)
+
+
+def _restrict(target: str, flags: int) -> None:
+    """Give a mount its flags; Linux ignores them when it binds. gVisor heeds them then, and knows no remount."""
+    kept = os.statvfs(target).f_flag & _KEPT_FLAGS
+    try:
+        linux.mount("", target, "", linux.MS_REMOUNT | linux.MS_BIND | flags | kept)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
 
 
 def _is_shown(path: str, root: str) -> bool:

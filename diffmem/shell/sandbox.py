@@ -116,11 +116,17 @@ class Sandbox:
             self._zygote = self._zygote or self._start()
             zygote = self._zygote
             if self._found is None:
-                self._found = _self_test(zygote, self._mode, self._layers)
+                self._found = self._test(zygote)
             plan, status = self._found
         if not status.usable:
             raise ToolUnavailable(f"the tool needs an OS sandbox: {status.detail}")
         return zygote, plan
+
+    def _test(self, zygote: ZygoteProcess) -> tuple[Plan, SandboxStatus]:
+        try:
+            return _self_test(zygote, self._mode, self._layers)
+        except (ZygoteGone, OSError) as error:
+            raise ToolUnavailable(f"the tool's sandbox cannot be tested: {error}") from error
 
     def _start(self) -> ZygoteProcess:
         try:
@@ -192,7 +198,7 @@ def _broken_promise(zygote: ZygoteProcess, plan: Plan, place: Path) -> str:
     order = _order(plan, place, place, place, probed_by=os.getpid())
     try:
         answer = zygote.call(order, b"", Deadline(_PROBE_SECONDS), _PROBE_BYTES)
-    except (WorkerFailed, ZygoteGone) as error:
+    except WorkerFailed as error:
         return str(error)
     succeeded: dict[str, bool] = json.loads(answer)
     wrong = [name for name in zygote_probe.forbidden(plan) if succeeded[name]]

@@ -118,7 +118,7 @@ class Zygote:
         channel = None
         try:
             os.setsid()
-            if sys.platform == "linux":
+            with contextlib.suppress(OSError):
                 linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
             for inherited in (self._control, *self._leashes.values()):
                 inherited.close()
@@ -156,9 +156,9 @@ def run(control_descriptor: int, worker: str) -> None:
     """Be the zygote: serve the control socket with the `main` of the module at the path `worker`."""
     control = socket.socket(fileno=control_descriptor)
     control.set_inheritable(False)
-    if sys.platform == "linux":
-        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    for option, value in ((linux.PR_SET_CHILD_SUBREAPER, 1), (linux.PR_SET_DUMPABLE, 0)):
+        with contextlib.suppress(OSError):
+            linux.prctl(option, value)
     try:
         zygote = Zygote(control, _load(worker))
     except BaseException as error:

@@ -9,6 +9,7 @@ privileges through execve; being traced. The other user is left out for a call w
 user may enter. *Not covered*: the CPU time of a whole call, which the deadline of the server bounds.
 """
 
+import contextlib
 import os
 import resource
 import signal
@@ -98,9 +99,10 @@ def confine(plan: Plan, fixed: Fixed, walls: int | None, tree: str, git_dir: str
         _become_other_user(*beneath)
     if os.getuid() == 0 or plan.jail:
         linux.drop_capabilities()
-    if os.uname().sysname == "Linux":
-        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    for option, value in ((linux.PR_SET_PDEATHSIG, signal.SIGKILL), (linux.PR_SET_DUMPABLE, 0)):
+        with contextlib.suppress(OSError):
+            linux.prctl(option, value)  # another user makes the kernel forget the first
+    if plan.landlock or plan.jail or plan.seccomp or plan.other_uid:
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     if plan.landlock:
         if walls is None:

@@ -243,6 +243,17 @@ def test_a_word_with_nul_is_refused(place: PolicyPlace) -> None:
         policy.check(["cat", "index.md\0x"], str(place.tree), str(place.tree))
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    command=st.sampled_from(sorted(policy.COMMANDS)), words=st.lists(st.text(st.characters(), max_size=8), max_size=4)
+)
+def test_whatever_is_typed_is_admitted_or_refused(place: PolicyPlace, command: str, words: list[str]) -> None:
+    try:
+        policy.check([command, *words], str(place.tree), str(place.tree))
+    except policy.Refused as refused:
+        assert refused.message.isprintable()
+
+
 def test_a_refusal_is_short_and_printable(place: PolicyPlace) -> None:
     with pytest.raises(policy.Refused) as caught:
         policy.check(["cat", "--\x1b[31m\u202e" + "x" * 20_000], str(place.tree), str(place.tree))

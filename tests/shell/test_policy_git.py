@@ -193,6 +193,8 @@ REFUSED = {
     "git show :../secret.txt": "outside",
     "git log :/../secret.txt": "outside",
     "git log :///etc": "outside",
+    "git rev-parse :!../secret.txt": "paths come after",
+    "git log ':(top)../secret.txt' -- index.md": "paths come after",
     "git log -- :(attr:x)index.md": "unknown magic",
     "git log -- ':(prefix:3)index.md'": "unknown magic",
     "git log -- ':(top)../secret.txt'": "outside",

@@ -34,8 +34,8 @@ def check(argv: Sequence[str], cwd: str, tree: str) -> Admitted:
     if not words or not words[0]:
         raise Refused("an empty word is not a command")
     command, place = words[0], Place(cwd, tree)
-    if any("\0" in word for word in words):
-        raise Refused(f"{command}: a word holds a NUL character", command)
+    if not all(map(_is_text, words)):
+        raise Refused(f"{command}: a word holds a NUL or something that is no text", command)
     if command in PROGRAMS:
         return programs.check(words, place)
     if command in builtins.NAMES:
@@ -44,6 +44,14 @@ def check(argv: Sequence[str], cwd: str, tree: str) -> Admitted:
     if command not in special:
         raise Refused(hints.unknown(command, COMMANDS), command)
     return special[command](words, place)
+
+
+def _is_text(word: str) -> bool:
+    """Whether a word can be an argument of a program: no NUL, and surrogates only for bytes that are not UTF-8."""
+    try:
+        return b"\0" not in word.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 __all__ = ["COMMANDS", "Admitted", "Refused", "binaries", "check"]

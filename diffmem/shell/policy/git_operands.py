@@ -18,6 +18,7 @@ from diffmem.shell.policy.options import Parsed
 from diffmem.shell.policy.verdict import BadValue, Place, Refused
 
 _MAGIC = frozenset(("top", "literal", "icase", "glob", "exclude"))
+_MAGICAL = (":(", ":!", ":^")
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -63,7 +64,7 @@ def checked(command: str, operand: str, place: Place, check: object) -> None:
 
 def is_path(operand: str, place: Place) -> bool:
     """Whether an operand without a `--` before it is a path rather than a revision."""
-    if operand.startswith((":(", ":!", ":^")) or _climbs(operand) or any(map(paths.is_git_name, operand.split("/"))):
+    if operand.startswith(_MAGICAL) or _climbs(operand) or any(map(paths.is_git_name, operand.split("/"))):
         return True
     if os.path.lexists(posixpath.join(place.cwd, operand)):
         return True
@@ -74,6 +75,8 @@ def revision(value: str, place: Place) -> None:
     """Return where `value` can be nothing but a revision, a range of them, or a path in one."""
     if value.startswith("-"):
         raise BadValue("begins with a dash")
+    if value.startswith(_MAGICAL):
+        raise BadValue("is a path, and paths come after '--'")
     if _climbs(value):
         paths.inside(value, place)
     if value.startswith(":/"):
