@@ -1,6 +1,8 @@
 """The one HTTP function. `functions-framework --target diffmem --port 8080` serves it.
 
 functions-framework imports this file in gunicorn's master process and forks: nothing is opened, no thread starts here.
+It reads variables of its own: `PORT`; `THREADS`, how many requests are answered at once, four for each processor where
+it is unset; `CLOUD_RUN_TIMEOUT_SECONDS`, which DiffMem's deadlines stay below, and no time-out where it is unset.
 """
 
 import gc

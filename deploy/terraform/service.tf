@@ -12,6 +12,7 @@ locals {
       DIFFMEM_RATE_LIMIT        = var.rate_limit
       DIFFMEM_TASKS_QUEUE       = local.tasks_queue
       OPENAI_BASE_URL           = var.openai_base_url
+      GOOGLE_CLOUD_PROJECT      = var.project
       CLOUD_RUN_TIMEOUT_SECONDS = tostring(var.timeout)
       THREADS                   = tostring(var.threads)
     } : name => value if value != ""

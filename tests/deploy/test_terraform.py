@@ -80,7 +80,7 @@ def test_diffmem_knows_every_variable_it_is_given() -> None:
     [told] = re.findall(r"environment = \{(.*?)\n  \}", (DIRECTORY / "service.tf").read_text(), re.DOTALL)
     names = set(re.findall(r"^ +([A-Z_]+) +=", told, re.MULTILINE))
     secret = set(re.findall(r'"(OPENAI_[A-Z_]+|DIFFMEM_[A-Z_]+)"', (DIRECTORY / "service.tf").read_text()))
-    assert len(names) == 12
+    assert len(names) == 13
     assert names | secret | {"DIFFMEM_ID_SECRET"} <= set(VARIABLES) | FRAMEWORK
 
 

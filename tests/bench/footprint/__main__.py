@@ -27,9 +27,16 @@ def main() -> None:
     _print_memory()
 
 
-def _print_disk() -> None:
+def installed_bytes() -> dict[str, int]:
+    """What the run-time requirements take on disk by package, and DiffMem itself as the last."""
     sizes = {name: _size(name) for name in _PIN.findall((ROOT / "requirements.txt").read_text())}
-    sizes["(DiffMem itself, with the rank file)"] = sum(file.stat().st_size for file in _files(ROOT / "diffmem"))
+    return sizes | {
+        "(DiffMem itself, with the rank file)": sum(file.stat().st_size for file in _files(ROOT / "diffmem"))
+    }
+
+
+def _print_disk() -> None:
+    sizes = installed_bytes()
     print(f"on disk: {sum(sizes.values()) / _MIB:.1f} MiB in {len(sizes) - 1} packages")
     for name, size in sorted(sizes.items(), key=lambda item: -item[1])[:25]:
         print(f"{name:40}{size / _MIB:8.2f}")
@@ -53,7 +60,7 @@ def _print_memory() -> None:
     ):
         load = Load(running, USERS)
         steps: list[tuple[str, Callable[[], object]]] = [
-            ("started, nothing asked but the contract", lambda: None),
+            ("started, nothing asked", lambda: None),
             (f"{USERS} users begun", load.prepare),
             ("each asked offline", lambda: _each(running, load, "offline")),
             ("each asked by the agent", lambda: _each(running, load, "auto")),

@@ -1,0 +1,1 @@
+"""DiffMem beside the pipeline that it replaced."""
