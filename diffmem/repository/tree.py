@@ -8,6 +8,7 @@ from pathlib import Path
 
 from diffmem.git.index import CONFIG, File, write_index
 
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _EMPTY_AT = 946_684_800  # an empty folder's time: that of the first commit of every memory
 
 
@@ -19,13 +20,17 @@ def begin(view: Path) -> None:
 
 def write(tree: Path, file: File, content: bytes) -> None:
     """Write one file, readable by all and writable by none, with the time of its last change."""
-    path = tree / file.path
-    _make_parents(tree, path.parent)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+    path = f"{tree}/{file.path}"
+    try:
+        descriptor = os.open(path, _NEW_FILE, 0o444)
+    except FileNotFoundError:
+        _make_parents(tree, (tree / file.path).parent)
+        descriptor = os.open(path, _NEW_FILE, 0o444)
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(content)
+        opened.flush()
         os.fchmod(descriptor, 0o444)
-    os.utime(path, (file.changed_at, file.changed_at))
+        os.utime(descriptor, (file.changed_at, file.changed_at))
 
 
 def remove(tree: Path, paths: Iterable[str]) -> None:
