@@ -21,7 +21,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -97,7 +97,8 @@ class Sandbox:
         try:
             self._ready()
         except ToolUnavailable as error:
-            return self._found[1] if self._found else _nothing(self._mode, str(error))
+            if self._found is None or self._found[1].usable:
+                return _nothing(self._mode, str(error))
         assert self._found is not None
         return self._found[1]
 
@@ -172,15 +173,15 @@ def _self_test(zygote: ZygoteProcess, mode: Mode, layers: frozenset[Layer]) -> t
         place.chmod(0o755)
         (place / zygote_probe.FILE).write_text("probe\n")
         for plan in _plans(layers):
-            broken = _broken_promise(zygote, plan, place)
+            broken, rlimits = _broken_promise(zygote, plan, place)
             if not broken:
-                return plan, _in_force(mode, plan, missing)
+                return plan, _in_force(mode, replace(plan, rlimits=rlimits), missing)
             missing.setdefault("Landlock" if plan.landlock else "jail" if plan.jail else "worker", broken)
     return Plan(False, False, False, False, False), _nothing(mode, _listed("no worker can be started", missing))
 
 
 def _plans(layers: frozenset[Layer]) -> Iterator[Plan]:
-    """Every combination of `layers`, the most valuable first: a wall, then seccomp, then another user, then limits."""
+    """Every combination of `layers`, the most valuable first: a wall, seccomp, another user; always with limits."""
 
     def choices(layer: Layer, possible: bool = True) -> tuple[bool, ...]:
         return (True, False) if layer in layers and possible else (False,)
@@ -189,21 +190,21 @@ def _plans(layers: frozenset[Layer]) -> Iterator[Plan]:
     for wall in (*walls, None):
         for seccomp in choices("seccomp"):
             for other_uid in choices("other_uid", os.geteuid() == 0):
-                for rlimits in choices("rlimits"):
-                    yield Plan(wall == "landlock", wall == "jail", seccomp, rlimits, other_uid)
+                yield Plan(wall == "landlock", wall == "jail", seccomp, "rlimits" in layers, other_uid)
 
 
-def _broken_promise(zygote: ZygoteProcess, plan: Plan, place: Path) -> str:
-    """What a worker with `plan` can do although the plan forbids it, or cannot although it must; empty: all is well."""
+def _broken_promise(zygote: ZygoteProcess, plan: Plan, place: Path) -> tuple[str, bool]:
+    """What a worker can do that `plan` forbids, or cannot although it must; and whether its memory is limited."""
     order = _order(plan, place, place, place, probed_by=os.getpid())
     try:
         answer = zygote.call(order, b"", Deadline(_PROBE_SECONDS), _PROBE_BYTES)
     except WorkerFailed as error:
-        return str(error)
+        return str(error), False
     succeeded: dict[str, bool] = json.loads(answer)
     wrong = [name for name in zygote_probe.forbidden(plan) if succeeded[name]]
     unable = [name for name in zygote_probe.REQUIRED if not succeeded[name]]
-    return ", ".join([*(f"could {name}" for name in wrong), *(f"could not {name}" for name in unable)])
+    broken = ", ".join([*(f"could {name}" for name in wrong), *(f"could not {name}" for name in unable)])
+    return broken, plan.rlimits and not succeeded["exceed memory"]
 
 
 def _in_force(mode: Mode, plan: Plan, missing: Mapping[str, str]) -> SandboxStatus:

@@ -116,7 +116,7 @@ class _Exchange:
         self._channel = channel
         self._deadline = deadline
         self._room = max_output_bytes
-        self._frames: list[bytes] = []
+        self._reply = bytearray()
 
     def reply_to(self, request: bytes) -> bytes:
         try:
@@ -128,7 +128,7 @@ class _Exchange:
             raise self._failed("deadline") from error
         except (EOFError, OSError) as error:
             raise self._failed("died") from error
-        return b"".join(self._frames)
+        return bytes(self._reply)
 
     def _frame(self, length: int) -> None:
         if length == zygote_frames.ERROR:
@@ -137,7 +137,7 @@ class _Exchange:
         if length > self._room:
             raise self._failed("too large")
         self._room -= length
-        self._frames.append(self._receive(length))
+        self._reply += self._receive(length)
 
     def _receive(self, size: int) -> bytes:
         chunks: list[bytes] = []
@@ -157,7 +157,7 @@ class _Exchange:
         self._channel.settimeout(remaining)
 
     def _failed(self, reason: Reason, detail: str = "") -> WorkerFailed:
-        return WorkerFailed(reason, detail, b"".join(self._frames))
+        return WorkerFailed(reason, detail, bytes(self._reply))
 
 
 def _start(control: socket.socket, worker: Path) -> subprocess.Popen[bytes]:

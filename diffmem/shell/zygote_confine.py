@@ -23,6 +23,7 @@ WORKER_UID = 60_999
 """No account has it: it is above the logins (login.defs(5)) and outside the ranges of systemd (its UIDS-GIDS page)."""
 
 MEMORY_BYTES = 256 * 1024 * 1024
+"""What a process may write to. Its address space is larger: git maps packs, threads reserve what they never use."""
 ADDRESS_SPACE_BYTES = 1024 * 1024 * 1024
 CPU_SECONDS = 5
 OPEN_FILES = 64
@@ -38,6 +39,7 @@ _LOADERS = (
     "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1", "/lib/ld-musl-x86_64.so.1",
     "/lib/ld-musl-aarch64.so.1",
 )  # fmt: skip
+_MAGIC = ("/etc/magic", "/etc/magic.mime")
 _NULL = "/dev/null"
 
 
@@ -66,15 +68,17 @@ def prepare() -> Fixed:
     """Find the programs and libraries, and open each for Landlock's rules."""
     programs = [path for name in binaries.NAMES if (path := binaries.find(name))]
     libraries = [path for path in (*_LIBRARIES, *_LOCAL * _any_local(programs)) if Path(path).is_dir()]
-    loaders = [path for path in _LOADERS if Path(path).exists()]
+    loaders, magic = ([path for path in paths if Path(path).exists()] for paths in (_LOADERS, _MAGIC))
     rights = {
         **dict.fromkeys(map(os.path.realpath, libraries), landlock.READ_FILE | landlock.READ_DIR),
         **dict.fromkeys(map(os.path.realpath, (*programs, *loaders)), landlock.READ_FILE | landlock.EXECUTE),
+        **dict.fromkeys(map(os.path.realpath, magic), landlock.READ_FILE),
         _NULL: landlock.READ_FILE | landlock.WRITE_FILE,
     }
     version = landlock.abi()
     rules = tuple((_handle(path), right) for path, right in rights.items()) if version else ()
-    return Fixed(version, rules, (*programs, *libraries, *loaders), seccomp.Filter() if seccomp.supported() else None)
+    shown = (*programs, *libraries, *loaders, *magic)
+    return Fixed(version, rules, shown, seccomp.Filter() if seccomp.supported() else None)
 
 
 def ruleset(fixed: Fixed) -> int | None:

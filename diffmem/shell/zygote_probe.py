@@ -28,7 +28,6 @@ def forbidden(plan: Plan) -> list[str]:
     return [
         *(walls if plan.landlock or plan.jail else []),
         *(["open a socket", "change metadata", "leave the session"] if plan.seccomp else []),
-        *(["exceed memory"] if plan.rlimits else []),
         *(["be the server's user", "write", "create"] if plan.other_uid else []),
     ]
 
@@ -37,7 +36,7 @@ def attempts(server: int) -> dict[str, bool]:
     """Which attempts succeeded, by name; `server` is the process whose environment must stay unreadable."""
     tries: Mapping[str, Callable[[], object]] = {
         "read outside": lambda: _read("/etc/passwd"),
-        "list outside": lambda: list(Path("/etc").iterdir()),
+        "list outside": lambda: list(Path("/proc").iterdir()),
         "read the server": lambda: _read(f"/proc/{server}/environ"),
         "read inside": lambda: _read(FILE),
         "write": lambda: os.close(os.open(FILE, os.O_WRONLY)),

@@ -66,6 +66,12 @@ def _spelled(option: Option, value: str, table: Table) -> list[str]:
     return [option.spelling + value] if table.glued or option.arity == "optional" else [option.spelling, value]
 
 
+def test_no_program_has_a_short_option_whose_argument_may_be_left_out() -> None:
+    for name, (_, table) in TABLES.items():
+        for spelling, option in table.options.items():
+            assert option.arity != "optional" or spelling.startswith("--"), (name, spelling)
+
+
 @pytest.mark.parametrize("command", sorted(TABLES))
 def test_a_program_takes_the_options_as_its_table_says(command: str, folder: Path) -> None:
     name, table = TABLES[command]

@@ -117,7 +117,7 @@ def test_there_are_no_sockets(box: Box, family: str) -> None:
 
 
 def _spawned(*line: str) -> str:
-    return f"subprocess.run({list(line)!r}, env={{}}, stdin=subprocess.DEVNULL, capture_output=True).stdout.decode()"
+    return f"subprocess.run({list(line)!r}, env={{}}, stdin=-3, stdout=-1, stderr=-2).stdout.decode()"
 
 
 def test_only_the_programs_of_the_tool_can_be_run(box: Box) -> None:
@@ -128,11 +128,30 @@ def test_only_the_programs_of_the_tool_can_be_run(box: Box) -> None:
         assert box.attempt(_spawned(program)) in DENIED, program
 
 
+def test_every_program_of_the_tool_starts_and_reads(box: Box) -> None:
+    paths = [path for name in binaries.NAMES if (path := binaries.find(name))]
+    code = f"""
+        for path in {paths!r}:
+            done = subprocess.run([path, "--version"], env={{}}, stdin=subprocess.DEVNULL, capture_output=True)
+            if done.returncode:
+                found.append([path, done.stderr.decode()])
+    """
+    assert box.run(code) == []
+    for name, arguments, output in (
+        ("file", ["file.txt"], "file.txt: ASCII text\n"),
+        ("column", ["-t", "file.txt"], "in  tree\n"),
+        ("gawk", ["{print $2}", "file.txt"], "tree\n"),
+    ):
+        path = binaries.find(name)
+        assert path is None or box.attempt(_spawned(path, *arguments)) == output
+
+
 def test_a_program_inherits_the_walls(box: Box) -> None:
     cat = binaries.find("cat")
     assert cat
-    assert box.attempt(_spawned(cat, "/etc/passwd")) == ""
-    assert box.attempt(_spawned(cat, f"/proc/{os.getpid()}/environ")) == ""
+    for path in ("/etc/passwd", f"/proc/{os.getpid()}/environ"):
+        found = box.attempt(_spawned(cat, path))
+        assert found.startswith(f"{cat}: {path}: ") and found.count("\n") == 1
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers are of one machine")

@@ -163,6 +163,22 @@ def test_the_status_says_what_is_in_force(place: Place) -> None:
     assert status.usable == (status.landlock or status.jail)
 
 
+@pytest.mark.skipif(landlock.abi() == 0, reason="this kernel has no Landlock")
+def test_a_kernel_with_landlock_has_that_wall(place: Place) -> None:
+    with walled_box("landlock", place) as box:
+        assert box.sandbox.status().landlock
+
+
+def test_a_kernel_with_namespaces_has_the_jail(place: Place) -> None:
+    code = (
+        "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x10000000 | 0x20000 | 0x20000000 | 0x40000000) != 0)"
+    )
+    if subprocess.run([sys.executable, "-c", code], timeout=20).returncode:
+        pytest.skip("this kernel lets us make no namespaces")
+    with walled_box("jail", place) as box:
+        assert box.sandbox.status().jail
+
+
 def test_require_refuses_where_no_wall_is_in_force(place: Place) -> None:
     sandbox = Sandbox("require", layers={"seccomp", "rlimits"}, worker=WORKER)
     assert not sandbox.status().usable
