@@ -15,11 +15,12 @@ def inflated(bucket: Bucket, prefix: str = "v1/") -> bytes:
         data = bucket.get(listed.name, deadline()).data
         parts.append(data)
         packs = decode(data, listed.name).tail if listed.name.endswith("/m") else (Pack(data, b""),)
-        parts += [_streams(pack.data) for pack in packs]
+        parts += [streams(pack.data) for pack in packs]
     return b"\n".join(parts)
 
 
-def _streams(data: bytes) -> bytes:
+def streams(data: bytes) -> bytes:
+    """What the zlib streams that begin anywhere in `data` inflate to."""
     found = []
     at = 0
     while (at := data.find(b"\x78", at)) >= 0:
