@@ -11,8 +11,8 @@ never in a process that forks afterwards.
 
 *Covered*: reading outside the three directories and the system's libraries, writing, the network, other programs, the
 server's environment and memory, processes left over. *Not covered* without Landlock and jail (`prefer` on such a
-kernel): what the programs open is bounded by the policy alone; seccomp and the other user still prevent writes and
-the network.
+kernel): what the programs open for reading is bounded by the policy alone, and where the server is not root, what they
+open for writing too; seccomp still prevents the network and every other change.
 """
 
 import json
