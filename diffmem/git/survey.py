@@ -172,18 +172,13 @@ class _Trees:
         return trees
 
     def _read(self, sha: str, data: bytes) -> _Tree:
-        folders: list[_Folder] = []
-        files = size = path_bytes = 0
-        for mode, name, target in _ENTRY.findall(data):
-            if (mode, name) not in self._allowed:
-                self._judge(sha, mode, name)
-            if mode == _FOLDER:
-                folders.append(_Folder(name, target.hex()))
-            else:
-                files += 1
-                size += self._sizes.get(target, 0)
-                path_bytes = max(path_bytes, len(name))
-        return _Tree(_Extent(files, size, 1, path_bytes), tuple(folders))
+        entries = _ENTRY.findall(data)
+        for mode, name in sorted({(mode, name) for mode, name, _ in entries} - self._allowed):
+            self._judge(sha, mode, name)
+        folders = tuple(_Folder(name, target.hex()) for mode, name, target in entries if mode == _FOLDER)
+        size = sum([self._sizes.get(target, 0) for _, _, target in entries])
+        longest = max((len(name) for _, name, _ in entries), default=0)
+        return _Tree(_Extent(len(entries) - len(folders), size, 1, longest), folders)
 
     def _judge(self, tree: str, mode: bytes, name: bytes) -> None:
         reason = _REFUSED.get(mode) or _name_reason(name)

@@ -1,7 +1,8 @@
 """How many requests one key may send: a bucket of tokens for each caller, in this process.
 
 *Covered*: one caller cannot take all of an instance's time. *Not covered*: other instances; each counts on its own, so
-a service of n instances lets n times as many through.
+a service of n instances lets n times as many through. With `iam` a caller is whom a header names, which the caller
+may have written.
 """
 
 import threading

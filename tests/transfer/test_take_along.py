@@ -218,6 +218,13 @@ def test_a_hostile_bundle_is_answered_with_the_path(app: Function, stranger: Rep
     assert app.get(BEA).status_code == 404
 
 
+def test_only_the_head_of_an_export_is_sent_where_only_that_is_asked_for(app: Function) -> None:
+    _remember(app)
+    response = app.call("HEAD", f"{ALEX}/export")
+    assert (response.status_code, response.mimetype, response.data) == (200, "application/x-git-bundle", b"")
+    response.close()
+
+
 def test_an_unknown_user_has_nothing_to_export(app: Function) -> None:
     assert app.get(f"{BEA}/export").status_code == 404
     assert app.get(f"{BEA}/export?format=zip").status_code == 400
