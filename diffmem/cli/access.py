@@ -1,6 +1,5 @@
 """Where a command finds its memory: one interface, whether it is a store or a server that answers."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
@@ -109,15 +108,10 @@ def file_path(path: str) -> str:
 
 
 def given(**values: object) -> dict[str, str]:
-    """A query string's parameters, of those that were given."""
-    return {name.rstrip("_"): str(value) for name, value in values.items() if value is not None and value is not False}
+    """The parameters that were given, as text; `from_` is `from`, which Python keeps for itself."""
+    return {name.rstrip("_"): str(value) for name, value in values.items() if value is not None}
 
 
 def nothing() -> BinaryIO:
     """The file of a reply that has none."""
     return BytesIO(b"")
-
-
-def umask_aside(path: Path) -> Path:
-    """A name beside `path` for a file that is not whole yet."""
-    return path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -31,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: not even the last flush
         return 1
+    except OSError as error:
+        return _complain(str(error), 1)
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
 

@@ -1,10 +1,11 @@
 """The routes of the contract on a server, over HTTP.
 
-*Covered*: no redirection is followed, so that the key goes where it was meant to go and nowhere else. *Not covered*:
-certificates of one's own; Python's `SSL_CERT_FILE` names them.
+*Covered*: no redirection is followed, so that the key goes where it was meant to go and nowhere else; whoever sends it
+without TLS to another machine is told. *Not covered*: certificates of one's own; Python's `SSL_CERT_FILE` names them.
 """
 
 import http.client
+import io
 import json
 import os
 import urllib.error
@@ -15,6 +16,9 @@ from typing import Any, BinaryIO, Self
 from urllib.parse import urlencode, urlsplit
 
 from diffmem.cli.access import SECONDS, Failed, Misused, Reply, nothing
+from diffmem.cli.output import note
+
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -24,6 +28,31 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         """Follow none."""
 
 
+class _Body(io.RawIOBase):
+    """What a server sends; where it breaks off, that is `Failed`."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As `io.RawIOBase.readinto`."""
+        try:
+            part = self._response.read(len(buffer))
+        except (OSError, http.client.HTTPException) as error:
+            raise Failed("the server's answer broke off", slug="no-answer") from error
+        buffer[: len(part)] = part
+        return len(part)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._response.close()
+        super().close()
+
+
 class Remote:
     """An `Access` to the server at `url`, with a key where one is needed."""
 
@@ -31,6 +60,8 @@ class Remote:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise Misused(f"--url must be 'http://HOST:PORT' or 'https://HOST', not {url!r}")
+        if key and parts.scheme == "http" and parts.hostname not in _THIS_MACHINE:
+            note(f"the key travels to {parts.hostname} for everybody on the way to read: use https")
         self.where = url.rstrip("/")
         self._key = key
         self._opener = urllib.request.build_opener(_NoRedirects())
@@ -54,10 +85,14 @@ class Remote:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             raise Failed(f"no answer from {self.where}: {reason}", slug="no-answer") from error
-        if response.headers.get_content_type() == "application/json":
-            with response:
-                return Reply(response.status, json.load(response), nothing())
-        return Reply(response.status, None, response)
+        answer = io.BufferedReader(_Body(response))
+        if response.headers.get_content_type() != "application/json":
+            return Reply(response.status, None, answer)
+        with answer:
+            try:
+                return Reply(response.status, json.load(answer), nothing())
+            except ValueError as error:
+                raise Failed(f"{self.where} answered something that is no JSON", slug="not-diffmem") from error
 
     def _request(
         self, method: str, address: str, body: Mapping[str, Any] | None, file: BinaryIO | None

@@ -1,6 +1,7 @@
 """export and import: a memory as one file that `git clone` takes."""
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from diffmem.cli.access import Failed, Misused, Place, given, umask_aside
+from diffmem.cli.access import Failed, Misused, Place, given
 from diffmem.cli.output import note, show_json
 
 _STANDARD = Path("-")
@@ -38,7 +39,7 @@ def _write(file: BinaryIO, target: Path) -> int:
     if target == _STANDARD:
         shutil.copyfileobj(file, sys.stdout.buffer)
         return 0
-    aside = umask_aside(target)
+    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with aside.open("xb") as out:
             shutil.copyfileobj(file, out)

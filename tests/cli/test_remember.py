@@ -80,7 +80,17 @@ class Busy(Handler):
             self.answer(201, b'{"status": "committed", "pending": false}', Content_Type="application/json")
 
     def do_GET(self) -> None:
-        self.answer(302, b"", Location="http://127.0.0.1:9/elsewhere")
+        if self.path.endswith("/export"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-git-bundle")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(b"7\r\n# v2 gi\r\n")
+            self.close_connection = True
+        elif self.path.endswith("/log?limit=20"):
+            self.answer(302, b"", Location="http://127.0.0.1:9/elsewhere")
+        else:
+            self.answer(200, b"<html>", Content_Type="application/json")
 
 
 class Waiting(Serving):
@@ -126,6 +136,21 @@ def test_a_redirection_is_not_followed_with_the_key(
 ) -> None:
     monkeypatch.setenv("DIFFMEM_KEY", KEY)
     assert diffmem("log", "--url", busy.url).err == "diffmem: the server answered 302 Found\n"
+
+
+def test_an_answer_that_breaks_off_leaves_no_file(home: Path, diffmem: Command, busy: Waiting) -> None:
+    ended = diffmem("export", "me.bundle", "--url", busy.url)
+    assert (ended.code, ended.err) == (1, "diffmem: the server's answer broke off\n")
+    assert list(home.iterdir()) == []
+    assert "no JSON" in diffmem("log", "--limit", "3", "--url", busy.url).err
+
+
+def test_a_key_that_goes_out_without_tls_is_told(diffmem: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIFFMEM_KEY", KEY)
+    ended = diffmem("log", "--url", "http://memory.invalid")
+    assert ended.code == 1
+    assert "the key travels to memory.invalid" in ended.err
+    assert KEY not in ended.err
 
 
 @pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "http://", "file:///etc/passwd"])

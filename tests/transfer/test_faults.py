@@ -48,7 +48,8 @@ def test_whatever_write_goes_wrong_the_import_lands_once(
     repositories = machine(bucket, tmp_path / "cache")
     if replace:
         repositories.commit(USER, write({"old.md": "x"}), deadline(), create=True).snapshot.close()
-    bucket.faults = deque([*["none"] * position, fault])
+    before: list[Fault] = ["none"] * position
+    bucket.faults = deque([*before, fault])
     done = _import(repositories, bundle, replace=replace)
     assert (done.status, done.commits) == ("replaced" if replace else "imported", 3)
     assert _paths(machine(bucket, tmp_path / "elsewhere")) == ("profile.md",)
