@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from diffmem.cli.access import Failed, Misused, Place
-from diffmem.cli.parser import parser
+from diffmem.cli.parser import parsed
 
 Command = Callable[[argparse.Namespace, Place], int]
 
@@ -17,7 +17,7 @@ _DEFAULT_USER = "me"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. Errors are one line on standard error."""
-    options = parser().parse_args(arguments)
+    options = parsed(arguments)
     module, _, function = options.run.partition(":")
     command: Command = getattr(importlib.import_module(f"diffmem.cli.{module}"), function)
     user = options.user or os.environ.get("DIFFMEM_USER") or _DEFAULT_USER

@@ -9,4 +9,4 @@ def evals(options: argparse.Namespace, place: Place) -> int:
     """What `diffmem.evals` says to the arguments."""
     from diffmem.evals.__main__ import main
 
-    return main(options.arguments)
+    return main(options.rest)

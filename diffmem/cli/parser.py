@@ -1,6 +1,7 @@
 """The grammar of the command line, and its help."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,16 @@ what a FILE may be:
 Nothing is remembered twice: after an interruption run the same command again, and it goes on where it stopped.
 """
 _Commands = Any  # argparse's own type for this has no public name
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The options of one command line; leaves the process where it asks for help, or means nothing."""
+    made = parser()
+    options, rest = made.parse_known_args(arguments)
+    options.rest = rest
+    if rest and options.command != "evals":
+        made.error(f"unrecognized arguments: {' '.join(rest)}")
+    return options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -163,8 +174,8 @@ def _maintain(commands: _Commands) -> None:
 
 
 def _evals(commands: _Commands) -> None:
+    """A command whose arguments are `diffmem.evals`' own."""
     made = commands.add_parser("evals", help="measure retrieval; see `evals --help`", add_help=False)
-    made.add_argument("arguments", nargs=argparse.REMAINDER)
     made.set_defaults(run="measuring:evals")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from diffmem.cli.parser import parser
+from diffmem.cli.parser import parsed
 from tests.cli.conftest import Command
 from tests.support.bundles import Repository
 
@@ -107,7 +107,7 @@ def test_the_help_lists_every_command(diffmem: Command) -> None:
 
 def test_options_stand_before_the_command_or_behind_it() -> None:
     for arguments in (["-u", "alex", "--json", "log"], ["log", "-u", "alex", "--json"]):
-        options = parser().parse_args(arguments)
+        options = parsed(arguments)
         assert (options.user, options.json, options.url) == ("alex", True, None)
 
 
@@ -192,6 +192,8 @@ def test_house_is_kept_of_one_or_of_all(remembered: Path, diffmem: Command) -> N
 def test_evals_are_handed_over(diffmem: Command) -> None:
     ended = diffmem("evals", "nothing.jsonl")
     assert (ended.code, ended.err.startswith("diffmem.evals:")) == (2, True)
+    assert diffmem("evals", "--help").out.startswith("usage: python -m diffmem.evals")
+    assert "invalid int value" in diffmem("evals", "--limit", "many", "nothing.jsonl").err
 
 
 def test_serve_checks_the_configuration_first(diffmem: Command, monkeypatch: pytest.MonkeyPatch) -> None:
