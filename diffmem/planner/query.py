@@ -20,7 +20,7 @@ _MAX_MESSAGES = 8
 _MAX_CHARS = 4_000
 _USER_DECAY, _OTHER_SHARE = 0.45, 0.5
 _LEAST_WEIGHT = 0.05
-_ASKING_SHARE = 0.7
+_ASKING_SHARE = 0.5
 
 _WHEN = re.compile(
     r"^\W*(?:when|what (?:date|day|month|year|time)|how long|since when|wann|quand|cuando|quando)\b"

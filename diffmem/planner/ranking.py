@@ -18,7 +18,7 @@ from diffmem.planner.reading import Corpus
 WEIGHTS = {
     "own": 0.185, "back": 0.181, "back2": 0.162, "around": 2.37, "share": 1.94, "peak": 0.305, "akin": 0.234,
     "date": 2.77, "speaker": 1.07, "when": 2.63, "answers": 0.75, "tells": 0.11, "addresses": -0.24,
-    "short": 0.26, "opening": 1.2, "assistant": -0.87, "company": 1.84, "echo": 0.41, "recent": 0.5, "future": -1.0,
+    "short": 0.26, "opening": 1.2, "assistant": -0.87, "company": 1.84, "echo": 0.41, "recent": 0.3, "future": -1.0,
 }  # fmt: skip
 _WORD_WEIGHTS = tuple(WEIGHTS[name] for name in WORDS)
 _MANNER_WEIGHTS = tuple(WEIGHTS[name] for name in MANNER)
