@@ -67,7 +67,10 @@ def test_the_same_over_http_to_cloud_storage_with_every_fault_at_once(tmp_path: 
     writers, commits = 3, 8
     with Emulator() as emulator, FaultProxy(emulator.url, seed=11) as proxy:
         bucket = GCSBucket(emulator.create_bucket("memory"), endpoint=emulator.url)
-        for fault in (REPLY_LOST, RESET_AFTER, UNAVAILABLE_AFTER, UNAVAILABLE, BUSY):
+        faults = (REPLY_LOST, RESET_AFTER, UNAVAILABLE_AFTER, UNAVAILABLE, BUSY)
+        proxy.script("POST", *faults)  # each once at least, and then by chance
+        proxy.script("GET", None, RESET)
+        for fault in faults:
             proxy.chance("POST", fault, 0.05)
         proxy.chance("GET", RESET, 0.05)
         proxy.chance("DELETE", REPLY_LOST, 0.3)
@@ -83,7 +86,7 @@ def test_the_same_over_http_to_cloud_storage_with_every_fault_at_once(tmp_path: 
             for n in range(writers)
         ]  # fmt: skip
         assert [process.wait(timeout=240) for process in started] == [0] * writers
-        assert {seen.fault for seen in proxy.seen} >= {REPLY_LOST, UNAVAILABLE, RESET}
+        assert {seen.fault for seen in proxy.seen} >= {*faults, RESET}
         expected = [line_of(writer, number) for writer in range(writers) for number in range(commits)]
         check(bucket, expected, [tmp_path / "fresh"])
         assert stored_manifest(bucket).packs

@@ -1,9 +1,8 @@
 """Machines that share a bucket: each has repositories and a cache of its own."""
 
-import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -93,13 +92,8 @@ def git_output(snapshot: Snapshot, *args: str) -> str:
 def fsck(bucket: Bucket, user: str = USER) -> str:
     """What `git fsck --full` has to say about a memory that a machine without a cache reads."""
     with tempfile.TemporaryDirectory() as cache, machine(bucket, Path(cache)).open(user, deadline()) as snapshot:
-        checkout = snapshot.checkout
-        command = ["git", "fsck", "--full", "--strict", "--no-dangling"]
+        (objects,) = Path(cache).glob("*/*/*/objects")
+        checkout = git.Checkout(objects.parent / "no-tree", objects.parent / "git", objects, snapshot.head)
+        command = ["git", "fsck", "--full", "--strict", "--no-dangling", snapshot.head]
         finished = subprocess.run(command, env=git.environment(checkout), capture_output=True, check=False)
         return (finished.stdout + finished.stderr).decode() if finished.returncode else ""
-
-
-def forget_caches(caches: Iterable[Path]) -> None:
-    """Delete whole caches."""
-    for cache in caches:
-        shutil.rmtree(cache, ignore_errors=True)
