@@ -62,7 +62,12 @@ def import_(options: argparse.Namespace, place: Place) -> int:
     if answer["status"] == "duplicate":
         print("the memory has this history already; nothing was changed")
         return 0
-    print(f"{answer['status']}: {answer['commits']} commits of branch {answer['branch']!r}, as they were written")
+    on_top = answer["commit"] is not None
+    commits = answer["commits"] - on_top
+    counted = f"{commits} commit{'' if commits == 1 else 's'}"
+    print(
+        f"{answer['status']}: {counted} of branch {answer['branch']!r}, as written{', and one on top:' if on_top else ''}"
+    )
     for each in answer["mapped"]:
         print(f"  {each['source']} -> {each['target']}")
     for warning in answer["warnings"]:

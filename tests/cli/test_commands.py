@@ -165,7 +165,7 @@ def test_an_import_says_what_it_mapped_and_what_it_refuses(remembered: Path, dif
     ended = diffmem("import", "old.bundle", "-u", "maya")
     assert "  maya.md -> profile.md\n" in ended.out
     assert diffmem("import", "old.bundle").err.startswith("diffmem: the memory of 'me' has 2 commits")
-    assert diffmem("import", "old.bundle", "--replace").out.startswith("replaced: 2 commits of branch 'user/maya'")
+    assert diffmem("import", "old.bundle", "--replace").out.startswith("replaced: 1 commit of branch 'user/maya'")
     assert diffmem("import", "notes.md").err.startswith("diffmem: a bundle begins with a line")
     assert diffmem("import", "nothing.bundle").err.startswith("diffmem: 'nothing.bundle' cannot be read")
     assert diffmem("import", "old.bundle", "-u", "x", "--branch", "main").code == 1
