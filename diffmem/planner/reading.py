@@ -1,6 +1,6 @@
 """The Markdown of a repository as passages: a message of a session, a section of an entity file, a paragraph of a note.
 
-A passage is what a pointer can name: whole lines of one file. `index.md` is made by code from
+A passage is what a pointer can name: whole lines of one file, not headings alone. `index.md` is made by code from
 the others, and `profile.md` is in every context: both are left out.
 Sessions are read in one quick scan, because a request reads all of them; the format is `diffmem.memory`'s.
 """
@@ -20,6 +20,7 @@ Kind = Literal["session", "entity", "note"]
 _MESSAGE = re.compile(r"^<!-- (\{.*\}) -->\n(?:\*\*(.{1,200}?):\*\*[ \t]?)?", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _SECTION = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)
+_CONTENT = re.compile(r"^(?! {0,3}#{1,6}(?:[ \t]|$))[ \t]*\S", re.MULTILINE)
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _SPEAKER = re.compile(r"(?:\[[^\]\n]{1,40}\][ \t]*)?\**([^\W\d_][\w .'-]{0,40}?)\**:\**[ \t]")
 _DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d)-|(\d{4})-(\d\d)(?:-(\d\d))?")
@@ -140,7 +141,7 @@ def _of_paragraphs(text: str, kind: Kind, document: int) -> Iterator[Passage]:
     at, line = (head.end(), 1 + text.count("\n", 0, head.end())) if head else (0, 1)
     for part, heading in _parts(text[at:], whole_sections=kind == "entity"):
         stripped = part.strip("\n")
-        if stripped.strip():
+        if _CONTENT.search(stripped):
             start = line + len(part) - len(part.lstrip("\n"))
             speaker = _SPEAKER.match(stripped) if kind == "session" else None
             label = speaker[1] if speaker else ""

@@ -51,8 +51,8 @@ def test_a_transcript_is_read_by_paragraph_and_line() -> None:
 def test_an_entity_file_is_read_by_section_with_its_title_as_words() -> None:
     text = "---\nname: Maya\n---\n\n# Maya\n\n## Work\n\n- Nurse\n\n## Home\n\n- Lives in Kiel\n"
     corpus = _corpus("memories/people/maya.md", text)
-    assert _spans(corpus) == [(5, 5), (7, 9), (11, 13)]
-    assert "maya" in corpus.passages[1].words and corpus.documents[0].entity is not None
+    assert _spans(corpus) == [(7, 9), (11, 13)]
+    assert "maya" in corpus.passages[0].words and corpus.documents[0].entity is not None
 
 
 def test_a_long_passage_is_cut_at_line_ends() -> None:
@@ -60,12 +60,12 @@ def test_a_long_passage_is_cut_at_line_ends() -> None:
     corpus = _corpus("notes.md", text, max_chars=100)
     spans = _spans(corpus)
     assert len(spans) > 5
-    assert [line for start, end in spans for line in range(start, end + 1)] == [1, *range(3, 43)]
+    assert [line for start, end in spans for line in range(start, end + 1)] == [*range(3, 43)]
 
 
 def test_windows_line_ends_are_no_part_of_the_words() -> None:
     corpus = _corpus("notes.md", "# Notes\r\n\r\nfirst\r\n\r\nsecond\r\n")
-    assert _spans(corpus) == [(1, 1), (3, 3), (5, 5)]
+    assert _spans(corpus) == [(3, 3), (5, 5)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"---\n", b"<!-- {} -->", b"\n\n\n", b"---\n---\n---\n# \n##\n"])
