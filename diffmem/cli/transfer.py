@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from diffmem.cli.access import Failed, Misused, Place, given
 from diffmem.cli.output import note, show_json
@@ -62,12 +62,7 @@ def import_(options: argparse.Namespace, place: Place) -> int:
     if answer["status"] == "duplicate":
         print("the memory has this history already; nothing was changed")
         return 0
-    on_top = answer["commit"] is not None
-    commits = answer["commits"] - on_top
-    counted = f"{commits} commit{'' if commits == 1 else 's'}"
-    print(
-        f"{answer['status']}: {counted} of branch {answer['branch']!r}, as written{', and one on top:' if on_top else ''}"
-    )
+    print(f"{answer['status']}: {_history(answer)}")
     for each in answer["mapped"]:
         print(f"  {each['source']} -> {each['target']}")
     for warning in answer["warnings"]:
@@ -75,6 +70,13 @@ def import_(options: argparse.Namespace, place: Place) -> int:
     for kept in answer["retained"]:
         print(f"of what was replaced, the store itself still keeps ({kept['kind']}): {kept['detail']}")
     return 0
+
+
+def _history(answer: dict[str, Any]) -> str:
+    on_top = answer["commit"] is not None
+    commits = answer["commits"] - on_top
+    came = f"{commits} commit{'' if commits == 1 else 's'} of branch {answer['branch']!r}, as written"
+    return f"{came}, and one on top:" if on_top else came
 
 
 @contextmanager
