@@ -10,7 +10,7 @@ from diffmem.repository.patience import Patience
 from diffmem.storage import Bucket, Listed
 
 _THREADS = 16
-_TRIES = 6
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def test_a_first_commit_with_a_stored_pack_survives_an_erasure_and_housekeeping_
 def test_lost_replies_do_not_keep_anything(tmp_path: Path, seed: int) -> None:
     inner = LocalBucket(tmp_path / "bucket")
     fill(machine(inner, tmp_path / "good"))
-    machine(Lossy(inner, 0.6, seed), tmp_path / "cache").erase(USER, deadline())
+    machine(Lossy(inner, 0.4, seed), tmp_path / "cache").erase(USER, deadline())
     assert object_names(inner) == []
 
 
