@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from diffmem.cli.access import Access, Misused, Place
-from diffmem.cli.output import note, show_json
+from diffmem.cli.output import note, show_json, show_text
 
 _SHOWN = 20
 _WORD = "forget"
@@ -42,7 +42,7 @@ def _show(receipt: dict[str, Any], options: argparse.Namespace) -> int:
     if options.json:
         show_json(receipt)
         return 0
-    print("\n".join(_plan(receipt)))
+    show_text("\n".join(_plan(receipt)))
     if receipt["dry_run"] or not receipt["commits_rewritten"]:
         return 0
     print(

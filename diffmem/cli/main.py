@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from diffmem.cli.access import Failed, Misused, Place
+from diffmem.cli.output import note
 from diffmem.cli.parser import parsed
 
 Command = Callable[[argparse.Namespace, Place], int]
@@ -38,5 +39,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"diffmem: {message}", file=sys.stderr)
+    note(f"diffmem: {message}")
     return code

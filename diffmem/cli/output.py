@@ -1,4 +1,8 @@
-"""What a command prints: answers on standard output, progress and notes on standard error."""
+"""What a command prints: answers on standard output, progress and notes on standard error.
+
+*Covered*: what somebody wrote into a memory, a file's name or a commit gives a terminal no orders. *Not covered*: what
+goes into a pipe or a file; that is as it was written.
+"""
 
 import json
 import shutil
@@ -15,9 +19,20 @@ def show_json(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=False))
 
 
+def show_text(text: str) -> None:
+    """Print a text, and end its last line; nothing where there is none."""
+    shown = visible(text) if sys.stdout.isatty() else text
+    print(shown, end="" if not text or text.endswith("\n") else "\n")
+
+
+def visible(text: str) -> str:
+    """`text` with a sign in place of each character that would not be seen, line ends and tabs aside."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
+
+
 def show_rows(rows: Iterable[Sequence[str]]) -> None:
     """Print rows with their columns, but the last, as wide as they need to be."""
-    kept = [tuple(row) for row in rows]
+    kept = [tuple(visible(cell) for cell in row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in kept), strict=True)]
     for row in kept:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
@@ -26,7 +41,7 @@ def show_rows(rows: Iterable[Sequence[str]]) -> None:
 
 def note(text: str) -> None:
     """Print a line beside the answer."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 class Progress:
@@ -46,13 +61,13 @@ class Progress:
         if self._stream.isatty():
             self._draw(what)
         elif self._done in (1, self._total) or _tenth(before, self._total) < _tenth(self._done, self._total):
-            print(f"{self._done} of {self._total}: {what}", file=self._stream, flush=True)
+            print(visible(f"{self._done} of {self._total}: {what}"), file=self._stream, flush=True)
 
     def say(self, text: str) -> None:
         """A line that stays, above the bar."""
         if not self._quiet:
             self._clear()
-            print(text, file=self._stream, flush=True)
+            print(visible(text), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Leave nothing of the bar."""
@@ -62,8 +77,8 @@ class Progress:
     def _draw(self, what: str) -> None:
         filled = _BAR * self._done // max(1, self._total)
         bar = "#" * filled + "-" * (_BAR - filled)
-        line = f"[{bar}] {self._done}/{self._total}  {what}"
-        self._stream.write("\r\x1b[K" + _printable(line)[: shutil.get_terminal_size().columns - 1])
+        line = visible(f"[{bar}] {self._done}/{self._total}  {what}").replace("\n", " ")
+        self._stream.write("\r\x1b[K" + line[: shutil.get_terminal_size().columns - 1])
         self._stream.flush()
 
     def _clear(self) -> None:
@@ -74,7 +89,3 @@ class Progress:
 
 def _tenth(done: int, total: int) -> int:
     return done * _STEPS // max(1, total)
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text)

@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from diffmem.cli.access import Failed, Misused, Place, file_path, given
-from diffmem.cli.output import note, show_json, show_rows
+from diffmem.cli.output import note, show_json, show_rows, show_text
 
 _SHORT = 10
 
@@ -27,7 +27,7 @@ def ask(options: argparse.Namespace, place: Place) -> int:
     if options.json:
         show_json(answer)
         return 0
-    print(answer["context"].rstrip("\n"))
+    show_text(answer["context"])
     if not options.quiet:
         note(_how(answer))
     return 0
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, place: Place) -> int:
     if options.json:
         show_json(answer)
     else:
-        print(answer["output"].rstrip("\n"))
+        show_text(answer["output"])
     return 1 if answer["exit_code"] else 0
 
 
@@ -98,5 +98,5 @@ def diff(options: argparse.Namespace, place: Place) -> int:
         text = file.read().decode("utf-8", "replace")
     if not text and options.path:
         raise Failed(f"nothing differs at {options.path!r}")
-    print(text, end="")
+    show_text(text)
     return 0

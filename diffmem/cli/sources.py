@@ -72,15 +72,15 @@ def _read(path: Path) -> Iterator[Item]:
         yield _transcript(path, text)
         return
     try:
-        documents = (
-            [json.loads(line) for line in text.splitlines() if line.strip()]
-            if path.suffix == ".jsonl"
-            else (json.loads(text))
-        )
+        found = _lines(text) if path.suffix == ".jsonl" else json.loads(text)
     except (ValueError, RecursionError):
         yield Item(str(path), {}, "not JSON")
         return
-    yield from _documents(path, documents)
+    yield from _documents(path, found)
+
+
+def _lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def _transcript(path: Path, text: str) -> Item:

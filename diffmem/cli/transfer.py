@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from diffmem.cli.access import Failed, Misused, Place, given
-from diffmem.cli.output import note, show_json
+from diffmem.cli.output import note, show_json, show_text
 
 _STANDARD = Path("-")
 
@@ -62,11 +62,10 @@ def import_(options: argparse.Namespace, place: Place) -> int:
     if answer["status"] == "duplicate":
         print("the memory has this history already; nothing was changed")
         return 0
-    print(f"{answer['status']}: {_history(answer)}")
-    for each in answer["mapped"]:
-        print(f"  {each['source']} -> {each['target']}")
-    for warning in answer["warnings"]:
-        print(f"  {warning}")
+    lines = [f"{answer['status']}: {_history(answer)}"]
+    lines += [f"  {each['source']} -> {each['target']}" for each in answer["mapped"]]
+    lines += [f"  {warning}" for warning in answer["warnings"]]
+    show_text("\n".join(lines))
     for kept in answer["retained"]:
         print(f"of what was replaced, the store itself still keeps ({kept['kind']}): {kept['detail']}")
     return 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from diffmem.cli import exports
 from diffmem.cli.access import Misused
-from diffmem.cli.output import Progress
+from diffmem.cli.output import Progress, note, show_rows
 from diffmem.cli.sources import Item, read
 
 
@@ -199,6 +199,14 @@ def test_progress_is_a_bar_on_a_terminal_and_a_few_lines_elsewhere() -> None:
     assert "\x1b[31m" not in terminal.getvalue(), "a file's name does not colour the terminal"
     assert len(elsewhere.getvalue().splitlines()) == 12
     assert quiet.getvalue() == ""
+
+
+def test_what_is_in_a_memory_gives_a_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
+    show_rows([("one", "\x1b]0;title\x07\x1b[2J"), ("three", "\u202etxt")])
+    note("\x1b[31mred\nnext")
+    printed = capsys.readouterr()
+    assert printed.out == "one    \ufffd]0;title\ufffd\ufffd[2J\nthree  \ufffdtxt\n"
+    assert printed.err == "\ufffd[31mred\nnext\n"
 
 
 def test_an_item_has_the_time_of_its_last_message() -> None:
