@@ -1,4 +1,4 @@
-"""The function, with and without an OS layer under the tool."""
+"""The function, for several people."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +8,7 @@ import pytest
 from tests.support.app import Function, function
 
 
-@pytest.fixture(params=["prefer", "off"])
-def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Function]:
-    """The function, with and without an OS layer under the tool."""
-    with function(tmp_path, {"DIFFMEM_SANDBOX": request.param}) as served:
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Function]:
+    with function(tmp_path) as served:
         yield served

@@ -1,14 +1,22 @@
 """The tool of one user, every way it could be talked into another's memory."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from diffmem.repository import user_hash
-from tests.support.app import Function
+from tests.support.app import Function, function
 from tests.support.people import Person
 
 CANARY = "wellensittich"
+
+
+@pytest.fixture(params=["prefer", "off"])
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Function]:
+    """The function, with and without an OS layer under the tool: its policy has to suffice."""
+    with function(tmp_path, {"DIFFMEM_SANDBOX": request.param}) as served:
+        yield served
 
 
 @pytest.fixture

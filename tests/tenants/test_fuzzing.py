@@ -1,10 +1,8 @@
 """Any text as a user, and any text as a path: an answer of the contract, and never a file that should not be there."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +11,7 @@ from diffmem.http.routing import USER_PATTERN
 from diffmem.repository import user_hash
 from diffmem.repository.names import manifest_name, new_id, new_pack, pack_objects
 from diffmem.storage.bucket import check_name
-from tests.support.app import Function, function
+from tests.support.app import Function
 from tests.support.people import uids
 
 MARKDOWN = {"Content-Type": "text/markdown", "If-None-Match": "*"}
@@ -43,12 +41,6 @@ ODD = (
 )
 TEXT = st.text(max_size=40) | st.lists(st.sampled_from(ODD), max_size=6).map("".join)
 NAMES = st.from_regex(USER_PATTERN, fullmatch=True)
-
-
-@pytest.fixture
-def app(tmp_path: Path) -> Iterator[Function]:
-    with function(tmp_path) as served:
-        yield served
 
 
 def _outside(folder: Path) -> set[Path]:
