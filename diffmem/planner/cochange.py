@@ -12,7 +12,7 @@ from datetime import datetime
 from diffmem.git import Commit
 from diffmem.memory import is_entity_path, stem_of
 
-MAX_COMMITS = 1_000
+MAX_COMMITS = 500
 
 _HALF_LIFE_DAYS = 180.0
 _LEAST_AGED = 0.25

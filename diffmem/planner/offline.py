@@ -30,6 +30,7 @@ from diffmem.planner.speakers import named_speakers
 if TYPE_CHECKING:
     from diffmem.repository import Snapshot
 
+_ENTITY_FOLDER = "memories"
 _BATCH_FILES = 256
 _READING_SHARE = 0.3
 _READ_BYTES_A_SECOND = 15e6
@@ -106,7 +107,7 @@ def _companions(
         if document.kind == "session":
             seeds.setdefault(document.path, _SESSION_STRENGTH * evidence.match(item.index))
     try:
-        commits = snapshot.log(max_count=MAX_COMMITS)
+        commits = snapshot.log(paths=(_ENTITY_FOLDER,), max_count=MAX_COMMITS)
     except DeadlineExceeded:
         return []
     known = {document.path for document in corpus.documents}

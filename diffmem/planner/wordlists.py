@@ -5,7 +5,8 @@ _STOP_ENGLISH = (
     "down during each few for from had has have having he her here hers him his how i if in into is it its just "
     "ll m may me might mine must my no nor not of off on once only or our ours out over own re s same shall she "
     "should so some such t than that the their theirs them then there these they this those to too up us ve very "
-    "was we were what when where which who whom whose why will with would while because until though you your yours after again"
+    "was we were what when where which who whom whose why will with would while because until though you your "
+    "yours after again"
 )
 _STOP_OTHER = (
     # Spanish, Portuguese, French, Italian, German, Dutch: the words that every sentence has.
