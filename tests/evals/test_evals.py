@@ -9,6 +9,7 @@ import pytest
 
 from diffmem.evals.__main__ import main
 from diffmem.evals.measuring import load_run
+from tests.support.provider import Provider, plan
 
 CASE: Mapping[str, Any] = {
     "user": "ann",
@@ -66,6 +67,19 @@ def test_results_are_kept_and_compared(data: Path, tmp_path: Path, capsys: pytes
     capsys.readouterr()
     assert main([str(data), "--max-tokens", "200", "--compare", str(kept), "--limit", "2"]) == 0
     assert "against case.jsonl, planner offline:" in capsys.readouterr().out
+
+
+def test_a_configured_model_can_plan(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pointer = {"type": "file", "path": "sessions/2024/03/05-s1.md", "priority": "must_include", "reason": "the canoe"}
+    with Provider([plan(pointer)]) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url)
+        options = ["--planner", "agent", "--model", "scripted", "--max-tokens", "500", "--limit", "1"]
+        assert main([str(data), *options]) == 0
+        assert provider.requests[0].body["model"] == "scripted"
+    printed = capsys.readouterr().out
+    assert "planner agent (scripted)" in printed and "stop reasons: plan 1; tokens of prompts: 100" in printed
 
 
 def test_a_limit_takes_questions_evenly(data: Path, tmp_path: Path) -> None:
