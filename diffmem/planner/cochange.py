@@ -5,6 +5,7 @@ are. A commit counts the less the more files it changed, and the older it is; fi
 (`index.md`, the profile, the timeline) tell nothing and are left out.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,20 +43,20 @@ class _Change:
 def companions(commits: Sequence[Commit], seeds: Mapping[str, float], now: datetime) -> list[Companion]:
     """The entity files that changed together with `seeds` (paths with a strength of 0 to 1), strongest first.
 
-    `commits` are newest first. Seeds are never companions of each other.
+    `commits` are newest first. A seed is a companion only where it is tied more strongly than it was found.
     """
     changes = [_change(commit, now) for commit in commits[:MAX_COMMITS]]
     changes = [change for change in changes if change.entities]
+    often = Counter(path for change in changes for path in change.entities)
+    least = {path: max(strength, _LEAST_STRENGTH) for path, strength in seeds.items()}
     best: dict[str, Companion] = {}
     for seed, strength in seeds.items():
-        for companion in _tied(changes, seed, strength):
-            if companion.path not in seeds and companion.strength > best.get(companion.path, _NOTHING).strength:
+        for companion in _tied(changes, often, seed, strength):
+            if companion.strength > least.get(companion.path, _LEAST_STRENGTH):
                 best[companion.path] = companion
+                least[companion.path] = companion.strength
     ranked = sorted(best.values(), key=lambda companion: (-companion.strength, companion.path))
     return ranked[:_MOST_COMPANIONS]
-
-
-_NOTHING = Companion("", _LEAST_STRENGTH, "")
 
 
 def _change(commit: Commit, now: datetime) -> _Change:
@@ -67,7 +68,7 @@ def _change(commit: Commit, now: datetime) -> _Change:
     return _Change(entities, frozenset(commit.paths), aged * crowded)
 
 
-def _tied(changes: Sequence[_Change], seed: str, strength: float) -> list[Companion]:
+def _tied(changes: Sequence[_Change], often: Mapping[str, int], seed: str, strength: float) -> list[Companion]:
     with_seed = [change for change in changes if seed in change.paths]
     total = sum(change.weight for change in with_seed) + _PRIOR
     together: dict[str, list[_Change]] = {}
@@ -77,8 +78,7 @@ def _tied(changes: Sequence[_Change], seed: str, strength: float) -> list[Compan
     found = []
     for path, shared in together.items():
         confidence = sum(change.weight for change in shared) / total
-        base = sum(path in change.entities for change in changes) / len(changes)
-        lift = min(_MOST_LIFT, len(shared) / len(with_seed) / base)
+        lift = min(_MOST_LIFT, len(shared) / len(with_seed) * len(changes) / often[path])
         found.append(Companion(path, strength * confidence * lift**0.5, _reason(seed, len(shared), len(with_seed))))
     return found
 

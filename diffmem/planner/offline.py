@@ -62,7 +62,7 @@ def plan_offline(
     found = find(query, corpus, evidence)
     tied = _companions(snapshot, corpus, evidence, found, ranked, now, deadline)
     findings = Findings(query, corpus, evidence, ranked, found, tied, named)
-    names = [item.document.path for item in found] + [companion.path for companion in tied]
+    names = dict.fromkeys([item.document.path for item in found] + [companion.path for companion in tied])
     return Plan(tuple(pointers(findings, max_tokens)), entities=tuple(map(_short_name, names)))
 
 

@@ -76,12 +76,16 @@ def _wanted(findings: Findings) -> Iterator[tuple[Document, bool, str]]:
     """Entity documents in order: named ones, then what changed with them, then those that merely match."""
     documents = {document.path: document for document in findings.corpus.documents}
     sure = [item for item in findings.entities if item.strength >= _SURE]
+    given = {item.document.path for item in sure}
     for item in sure:
         yield item.document, True, item.reason
     for companion in findings.companions:
-        yield documents[companion.path], companion.strength >= _TIED, companion.reason
+        if companion.path not in given:
+            given.add(companion.path)
+            yield documents[companion.path], companion.strength >= _TIED, companion.reason
     for item in findings.entities[len(sure) :]:
-        yield item.document, False, item.reason
+        if item.document.path not in given:
+            yield item.document, False, item.reason
 
 
 def _file_pointers(findings: Findings, document: Document, room: int, reason: str) -> Iterator[Pointer]:

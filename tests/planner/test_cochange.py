@@ -54,9 +54,10 @@ def test_what_changed_together_lately_is_tied_more_than_long_ago() -> None:
     assert [companion.path for companion in ties] == [COMPANY, DOG]
 
 
-def test_seeds_are_no_companions_of_each_other() -> None:
+def test_a_seed_is_a_companion_only_where_it_is_tied_more_strongly_than_found() -> None:
     history = _history([WIFE, COMPANY], [WIFE, COMPANY])
-    assert companions(history, {WIFE: 1.0, COMPANY: 0.5}, NOW) == []
+    assert companions(history, {WIFE: 1.0, COMPANY: 0.9}, NOW) == []
+    assert [tie.path for tie in companions(history, {WIFE: 1.0, COMPANY: 0.3}, NOW)] == [COMPANY]
 
 
 def test_a_weak_seed_ties_weakly() -> None:
