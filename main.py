@@ -20,7 +20,7 @@ gc.freeze()  # what is imported stays: no collection looks at it again, nor copi
 
 @functions_framework.http
 def diffmem(request: flask.Request) -> flask.Response:
-    """Every method and path: see API.md's routes in the README."""
+    """Every method and path; `diffmem.http.routes` is the table."""
     return service.handle(request)
 
 

@@ -10,7 +10,7 @@ Priority = Literal["must_include", "if_budget_allows"]
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Where a piece of context lies; which fields are set depends on `type` (API.md).
+    """Where a piece of context lies; which fields are set depends on `type` (see `schema`).
 
     Lines count from 1, ends included; a `line_end` of None is the file's end. A `path` of None is the whole repository,
     which `git_log` alone may name. `since` and `rev` are revisions as they were written, or a day (`2024-03-05`).
