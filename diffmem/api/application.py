@@ -4,14 +4,13 @@ What is not configured is not imported: webhooks, the model layer.
 """
 
 import copy
-import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from diffmem import __version__, tokens
+from diffmem import __version__
 from diffmem.claims import Claims
 from diffmem.config import Config
-from diffmem.limits import Deadline, Limits
+from diffmem.limits import Limits
 from diffmem.repository import Repositories
 from diffmem.shell import Refusal, Tool
 from diffmem.storage import MeteredBucket, open_bucket
@@ -36,7 +35,6 @@ class Application:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.limits = Limits()
-        self._tokens_loading = tokens.preload()
         self.claims = Claims()
         self.hooks = _hooks(config)
         self.tasks = open_tasks(config)
@@ -47,19 +45,6 @@ class Application:
         self.tool = Tool(config.sandbox, self.limits)
         self.reader = _model(config, config.model)
         self.writer = self.reader if config.writer_model == config.model else _model(config, config.writer_model)
-
-    def counter(self, deadline: Deadline) -> Callable[[str], int]:
-        """`tokens.count`, or an upper bound while a cold start is still loading the rank file at `deadline`.
-
-        Which of them is found out when it is first called; a text is never counted by both.
-        """
-
-        @functools.cache
-        def chosen() -> Callable[[str], int]:
-            self._tokens_loading.join(deadline.remaining())
-            return tokens.upper_bound if self._tokens_loading.is_alive() else tokens.count
-
-        return lambda text: chosen()(text)
 
     def for_request(self, bucket: MeteredBucket, hear: Callable[[Refusal], None]) -> "Application":
         """The same parts for one request: `bucket`, around this one's, counts, and `hear` is told of refusals."""

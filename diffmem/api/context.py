@@ -81,7 +81,6 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
             model=app.reader,
             planner=body.planner,
             deadline=read_deadline,
-            count=app.counter(read_deadline),
             phase=watch.phase,
         )
         storage = StorageUse(snapshot.requests, snapshot.bytes)

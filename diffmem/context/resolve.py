@@ -6,7 +6,7 @@ page        those lines as text, in the frame
 fitting     the last two again, until the text is full and within its budget
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from diffmem import tokens
 from diffmem.context.budget import Claims
@@ -29,10 +29,8 @@ def resolve(
     tool: Tool | None,
     max_tokens: int,
     deadline: Deadline,
-    *,
-    count: Callable[[str], int] = tokens.count,
 ) -> Resolved:
-    """The context that `plan` points at, of at most `max_tokens` tokens as `count` counts them.
+    """The context that `plan` points at, of at most `max_tokens` tokens.
 
     The same plan, head and budget give the same context. What cannot be used of the plan is in `rejected`; what of
     must_include found no room, in `warnings`. Time that is over is no error: commands are then rejected, and what the
@@ -48,9 +46,9 @@ def resolve(
         must=[claim for claim in wanted if claim.priority == "must_include"],
         rest=[claim for claim in wanted if claim.priority != "must_include"],
     )
-    fitted = fit(claims, max_tokens, count, deadline)
+    fitted = fit(claims, max_tokens, tokens.count, deadline)
     commits, warnings = _last_commits(snapshot, fitted.pieces)
-    blocks = tuple(_block(piece, commits, count) for piece in fitted.pieces)
+    blocks = tuple(_block(piece, commits) for piece in fitted.pieces)
     warnings = (*_without_room(fitted.unserved, max_tokens), *warnings)
     return Resolved(fitted.text, blocks, fitted.tokens, tuple(rejected), warnings)
 
@@ -70,7 +68,7 @@ def _last_commits(snapshot: Snapshot, found: Sequence[Piece]) -> tuple[dict[str,
     return {path: commit for commit in reversed(commits) for path in commit.paths}, ()
 
 
-def _block(piece: Piece, commits: Mapping[str, Commit], count: Callable[[str], int]) -> Block:
+def _block(piece: Piece, commits: Mapping[str, Commit]) -> Block:
     source = piece.source
     commit = source.commit or commits.get(source.path or "")
     part: PointerType = "file" if piece.whole else "file_section"
@@ -82,7 +80,7 @@ def _block(piece: Piece, commits: Mapping[str, Commit], count: Callable[[str], i
         occurred_at=commit.occurred_at if commit else None,
         priority="must_include" if piece.must else "if_budget_allows",
         reason=piece.reason,
-        tokens=count(piece.content),
+        tokens=tokens.count(piece.content),
         truncated=piece.truncated,
         content=piece.content,
     )

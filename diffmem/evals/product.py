@@ -92,7 +92,6 @@ class Product(AbstractContextManager["Product"]):
                 model=application.reader,
                 planner=self._manner.planner,
                 deadline=deadline,
-                count=application.counter(deadline),
             )
         return Answer(found.text, found.tokens, _milliseconds(began), found.stop_reason, found.usage.prompt_tokens)
 

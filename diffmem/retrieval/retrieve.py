@@ -71,13 +71,11 @@ def retrieve(
     model: ChatModel | None,
     planner: PlannerChoice,
     deadline: Deadline,
-    count: Callable[[str], int],
     phase: Callable[[str], AbstractContextManager[None]] = _untimed,
 ) -> Retrieved:
     """The context for `question` from `snapshot`, no later than a fraction of a second after `deadline`.
 
-    `count` gives the tokens of a text, or an upper bound of them; `phase` times a named part. What a model does, or
-    time that is over, is never an error here.
+    `phase` times a named part. What a model does, or time that is over, is never an error here.
     """
     asked = model if planner != "offline" else None
     outcome: Outcome[Plan] | None = None
@@ -89,7 +87,7 @@ def retrieve(
                 outcome = _ask(snapshot, question, tool, asked, deadline)
             plan = outcome.answer or _with_findings(offline.plan, outcome, snapshot)
     with phase("resolve"):
-        resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline, count=count)
+        resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline)
     stop_reason: StopReason = "no_model" if outcome is None else outcome.stop_reason
     return Retrieved(
         text=resolved.text,

@@ -273,12 +273,6 @@ def test_a_budget_that_holds_not_even_the_frame_holds_nothing(snapshot: Snapshot
     assert (made.text, made.blocks, len(made.warnings)) == ("", (), 1)
 
 
-def test_an_upper_bound_instead_of_tokens_keeps_the_budget_too(snapshot: Snapshot) -> None:
-    made = resolve(Plan([Pointer("file", MAYA)]), snapshot, None, 200, Deadline(10), count=tokens.upper_bound)
-    assert made.blocks
-    assert made.tokens == len(made.text.encode()) <= 200
-
-
 def test_out_of_time_everything_is_rejected_and_nothing_is_raised(alex: Alex) -> None:
     clock = [0.0]
     deadline = Deadline(10, lambda: clock[0])

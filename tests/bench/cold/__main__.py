@@ -62,9 +62,10 @@ def main(rounds: int) -> None:
             ours.append(_start("diffmem", ROOT / "main.py", "/v1/users/alex/context", QUESTION, environment))
             environment |= {"DIFFMEM_CACHE": str(folder / f"model-{number}"), "OPENAI_API_KEY": "none"}
             with_model.append(_start("diffmem", ROOT / "main.py", "/v1/users/alex/context", QUESTION, environment))
+        imports = [_imports(folder / f"imports-{number}", store) for number in range(3)]
     _print_starts(hello, ours, with_model)
     _print_phases(ours)
-    _print_imports()
+    _print_imports(imports)
 
 
 def _print_starts(hello: list[Start], ours: list[Start], with_model: list[Start]) -> None:
@@ -87,9 +88,8 @@ def _print_phases(starts: list[Start]) -> None:
     print()
 
 
-def _print_imports() -> None:
-    """What the first answer imports, by package: milliseconds of their own, the least of three."""
-    found = [_imports() for _ in range(3)]
+def _print_imports(found: list[Counter[str]]) -> None:
+    """What the first answer imports, by package: milliseconds of their own, the least of each."""
     least = {name: min(counts[name] for counts in found) for name in found[0]}
     print(f"imports until the first answer: {sum(least.values()) / 1000:.0f} ms in {len(least)} modules, by group")
     groups: Counter[str] = Counter()
@@ -99,13 +99,16 @@ def _print_imports() -> None:
         print(f"{group:34}{microseconds / 1000:8.1f}")
 
 
-def _imports() -> Counter[str]:
+def _imports(cache: Path, store: str) -> Counter[str]:
     program = (
-        "import functions_framework, main, sys; from tests.support.app import LOOPBACK;"
+        "import functions_framework;"
         "app = functions_framework.create_app('diffmem', 'main.py').test_client();"
-        "app.post('/v1/users/nobody/context', json={'query': 'x'}, environ_base=LOOPBACK)"
+        f"answer = app.post('/v1/users/alex/context', json={QUESTION}, environ_base={{'REMOTE_ADDR': '127.0.0.1'}});"
+        "assert answer.status_code == 200, answer.text"
     )
-    done = subprocess.run([sys.executable, "-X", "importtime", "-c", program], cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-X", "importtime", "-c", program]
+    environment = {**os.environ, "DIFFMEM_STORE": store, "DIFFMEM_CACHE": str(cache)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     return Counter({name: int(own) for own, name in _IMPORT.findall(done.stderr)})
 
 

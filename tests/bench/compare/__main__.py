@@ -30,6 +30,7 @@ from diffmem.evals.measuring import load_run
 from diffmem.evals.product import Manner, Product
 from tests.bench.footprint.__main__ import installed_bytes
 from tests.support.load import footprint
+from tests.support.published_ranks import as_cache
 from tests.support.server import server
 
 HERE = Path(__file__).parent
@@ -102,7 +103,7 @@ def _old(python: Path, file: Path, case: Case) -> Side:
 
 
 def _run_old(python: Path, *arguments: str) -> Any:
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TIKTOKEN_CACHE_DIR": str(ROOT / "diffmem" / "data")}
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "TIKTOKEN_CACHE_DIR": str(as_cache(python.parent))}
     command = [str(python), str(HERE / "old.py"), *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)

@@ -31,7 +31,7 @@ def installed_bytes() -> dict[str, int]:
     """What the run-time requirements take on disk by package, and DiffMem itself as the last."""
     sizes = {name: _size(name) for name in _PIN.findall((ROOT / "requirements.txt").read_text())}
     return sizes | {
-        "(DiffMem itself, with the rank file)": sum(file.stat().st_size for file in _files(ROOT / "diffmem"))
+        "(DiffMem itself, with its vocabulary)": sum(file.stat().st_size for file in _files(ROOT / "diffmem"))
     }
 
 

@@ -1,0 +1,127 @@
+"""Counting: words by ourselves in a process that has just started, and whole texts by tiktoken in one that has not.
+
+tiktoken takes 0.15 s of the processor, holding the interpreter for most of it, and 84 MB before it counts its first
+word; a cold start cannot hide that. Nearly every word of a text is one token, though, and to know it a look into the
+vocabulary is enough. So a process begins without tiktoken, and begins to load it, beside its requests, when it has
+merged as many bytes of longer words as the loading would have cost (the answer of the ski-rental problem). What is
+slow or uncertain to do here waits for tiktoken at once: words of over a kilobyte, and characters on which the two
+regular expression engines disagree.
+"""
+
+import functools
+import importlib.resources
+import re
+import threading
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from diffmem.tokens.vocabulary import ABSENT, Vocabulary
+
+if TYPE_CHECKING:
+    import tiktoken
+
+_SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
+# tiktoken_ext.openai_public.o200k_base, the function, has these; a test compares.
+_PATTERN = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+# Characters that `regex` knows as letters, marks or numbers and tiktoken's engine, of Unicode 16, does not, and then
+# some beside them, so that the ranges are few. A surrogate alone is no character at all: tiktoken replaces it.
+UNSETTLED = re.compile(
+    "[\u0295\u0558\u058b\u058c\u05c8\u05c9\u088f\u0b53\u0b54\u0c5c\u0cdc\u1acf-\u1af0\u208f\u209d-\u209f\ua7ce-\ua7f1"
+    "\uab6c\uab6d\ud800-\udfff\U000107bb-\U0001d3ff\U0001d6a6\U0001df1f-\U0001efff\U0002b000-\U0010ffff]"
+)
+# tiktoken's regular expression overflows its stack, and panics, on a million blanks in a row.
+_LONG_BLANK = re.compile(r"(\s{10000})")
+_LONG_WORD_BYTES = 1000
+_MERGED_BYTES = 64 * 1024  # takes about as long as loading tiktoken
+_REMEMBERED_WORDS = 8192
+
+
+class Counter:
+    """Counts tokens; thread-safe, for one process."""
+
+    def __init__(self, merged_bytes: int = _MERGED_BYTES) -> None:
+        """Load tiktoken when it has merged `merged_bytes` itself."""
+        self._left = merged_bytes
+        self._lock = threading.Lock()
+        self._encoding: tiktoken.Encoding | None = None
+        self._rank = functools.lru_cache(_REMEMBERED_WORDS)(self._vocabulary_rank)
+        self._length = functools.lru_cache(_REMEMBERED_WORDS)(self._word_length)
+
+    def count(self, text: str) -> int:
+        """The number of o200k_base tokens of `text`, special tokens counted as the plain text they are."""
+        if self._encoding is not None or UNSETTLED.search(text):
+            return self._count_by_tiktoken(text)
+        return sum(map(self._length, self._words(text)))
+
+    def load(self) -> "tiktoken.Encoding":
+        """tiktoken, which counts from now on."""
+        with self._lock:
+            if self._encoding is None:
+                import tiktoken
+
+                self._encoding = tiktoken.Encoding(
+                    "o200k_base",
+                    pat_str=_PATTERN,
+                    mergeable_ranks=self._vocabulary.ranks(),
+                    special_tokens=_SPECIAL_TOKENS,
+                )
+                self._length.cache_clear()
+                self._rank.cache_clear()
+        return self._encoding
+
+    def _count_by_tiktoken(self, text: str) -> int:
+        encoding = self.load()
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _LONG_BLANK.split(text) if piece)
+
+    @functools.cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary((importlib.resources.files("diffmem") / "data" / "o200k_base.vocabulary").read_bytes())
+
+    @functools.cached_property
+    def _words(self) -> Callable[[str], list[str]]:
+        import regex
+
+        words: Callable[[str], list[str]] = regex.compile(_PATTERN).findall
+        return words
+
+    def _vocabulary_rank(self, token: bytes) -> int:
+        return self._vocabulary.rank(token)
+
+    def _word_length(self, word: str) -> int:
+        data = word.encode()
+        if self._rank(data) != ABSENT:
+            return 1
+        if len(data) > _LONG_WORD_BYTES:
+            return self._count_by_tiktoken(word)
+        before, self._left = self._left, self._left - len(data)
+        if before > 0 >= self._left:
+            threading.Thread(target=self.load, name="tiktoken", daemon=True).start()
+        return len(self._merged(data))
+
+    def _merged(self, data: bytes) -> Sequence[bytes]:
+        """The tokens of a word: of all neighbours the pair of the least rank is joined, again and again."""
+        parts = [data[at : at + 1] for at in range(len(data))]
+        ranks = [self._rank(left + right) for left, right in pairwise(parts)]
+        while ranks and (least := min(ranks)) != ABSENT:
+            at = ranks.index(least)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+            del ranks[at]
+            if at > 0:
+                ranks[at - 1] = self._rank(parts[at - 1] + parts[at])
+            if at < len(ranks):
+                ranks[at] = self._rank(parts[at] + parts[at + 1])
+        return parts
+
+
+count = Counter().count

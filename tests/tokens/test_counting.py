@@ -1,0 +1,169 @@
+import importlib
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import regex
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffmem import tokens
+from diffmem.tokens.counting import UNSETTLED
+from tests.support.published_ranks import as_cache
+
+ROOT = Path(__file__).parent.parent.parent
+NEVER = sys.maxsize
+TIKTOKEN = tokens.Counter()
+TIKTOKEN.load()
+ALONE = tokens.Counter(NEVER)
+
+EXAMPLES = [
+    ("", 0),
+    ("hello world", 2),
+    ("Maya's birthday", 4),
+    ("<|endoftext|>", 7),
+    ("妻の誕生日", 5),
+    ("👩‍👩‍👧", 8),
+]
+
+
+def loaded(counter: tokens.Counter) -> bool:
+    return counter._encoding is not None
+
+
+@pytest.fixture
+def alone() -> tokens.Counter:
+    """One that loads tiktoken only where it has to."""
+    return tokens.Counter(NEVER)
+
+
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES)
+def test_counts_are_those_of_o200k_base(alone: tokens.Counter, text: str, expected: int) -> None:
+    assert alone.count(text) == TIKTOKEN.count(text) == expected
+    assert not loaded(alone)
+
+
+# What decides where the pattern cuts: apostrophes and their letters (a long s among them), blanks, line ends, numbers,
+# marks, modifiers, title case, other scripts.
+CUTTING = st.text(
+    "'’stremvld STREMVLDſKk \t\r\n\u00a0\u3000/.,-_#*|0123456789٣Ⅷ½éÉßǅʰ\u0301\u200d妻のаЖشไ한👩🏽", max_size=40
+)
+
+
+SETTLED = st.characters(codec="utf-8").filter(lambda character: not UNSETTLED.match(character))
+
+
+@given(CUTTING | st.text(SETTLED))
+def test_alone_it_counts_what_tiktoken_counts(text: str) -> None:
+    assert ALONE.count(text) == TIKTOKEN.count(text)
+    assert not loaded(ALONE)
+
+
+@given(st.lists(st.sampled_from(list(TIKTOKEN._vocabulary.ranks())), max_size=12).map(b"".join))
+def test_alone_it_merges_any_tokens_as_tiktoken_does(data: bytes) -> None:
+    text = UNSETTLED.sub("", data.decode("utf-8", "ignore"))
+    assert ALONE.count(text) == TIKTOKEN.count(text)
+    assert not loaded(ALONE)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("*.md")) + sorted((ROOT / "diffmem").rglob("*.py"))[::10], ids=str)
+def test_alone_it_counts_whole_files_as_tiktoken_does(path: Path) -> None:
+    text = path.read_text()
+    assert ALONE.count(text) == TIKTOKEN.count(text)
+    assert [ALONE.count(line) for line in text.split("\n")] == [TIKTOKEN.count(line) for line in text.split("\n")]
+    assert not loaded(ALONE)
+
+
+@pytest.mark.parametrize("kind", sorted(set(re.findall(r"\\p\{\w+\}|\\s", tokens.counting._PATTERN))))
+def test_both_engines_agree_on_every_character_that_is_settled(kind: str) -> None:
+    """tiktoken's own engine is asked by an encoding that sees nothing but `kind`."""
+    text = UNSETTLED.sub("", "".join(map(chr, range(0x110000))))
+    bytes_alone = {bytes([byte]): byte for byte in range(256)}
+    seen = tiktoken.Encoding("seen", pat_str=kind, mergeable_ranks=bytes_alone, special_tokens={})
+    theirs = seen.decode(seen.encode_ordinary(text))
+    assert theirs == "".join(regex.findall(kind, text))
+
+
+@pytest.mark.parametrize("text", ["the bear ʕ•ᴥ•ʔ", "\ud800 half a character", "new: \U00016ea0", "b" * 1001])
+def test_what_it_cannot_count_alone_is_tiktokens_at_once(alone: tokens.Counter, text: str) -> None:
+    assert alone.count(text) == TIKTOKEN.count(text)
+    assert loaded(alone)
+
+
+def test_long_words_of_plain_text_need_no_tiktoken(alone: tokens.Counter) -> None:
+    text = " ".join(["ไม่มีช่องว่างระหว่างคำ" * 4, "-" * 900, "妻" * 300, "Donaudampfschifffahrtsgesellschaftskapitän"])
+    assert alone.count(text) == TIKTOKEN.count(text)
+    assert not loaded(alone)
+
+
+def test_tiktoken_is_loaded_beside_when_enough_was_merged() -> None:
+    counter = tokens.Counter(merged_bytes=100)
+    text = " ".join(f"Xqzw{letter}vbkjh" for letter in "abcdefghijklmnopqrstuvwxyz")
+    expected = TIKTOKEN.count(text)
+    assert not loaded(counter)
+    assert counter.count(text) == expected
+    for thread in threading.enumerate():
+        if thread.name == "tiktoken":
+            thread.join()
+    assert loaded(counter)
+    assert counter.count(text) == expected
+
+
+def test_words_that_are_tokens_never_load_tiktoken() -> None:
+    counter = tokens.Counter(merged_bytes=1)
+    assert counter.count("the same old words, and again" * 1000) == TIKTOKEN.count(
+        "the same old words, and again" * 1000
+    )
+    assert not loaded(counter)
+
+
+def test_threads_that_ask_at_once_are_all_answered_right() -> None:
+    counter = tokens.Counter(merged_bytes=500)
+    texts = [(ROOT / "README.md").read_text()[at : at + 2000] for at in range(0, 16_000, 2000)]
+    found: dict[int, int] = {}
+
+    def ask(number: int) -> None:
+        found[number] = counter.count(texts[number])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: TIKTOKEN.count(text) for number, text in enumerate(texts)}
+
+
+def test_a_million_blanks_are_counted() -> None:
+    """tiktoken alone panics on them."""
+    assert 0 < tokens.count(" " * 1_000_000) < 100_000
+
+
+def test_counting_needs_no_network_and_writes_nothing(tmp_path: Path) -> None:
+    code = (
+        "import socket\n"
+        "def refuse(*a, **k): raise OSError('no network here')\n"
+        "socket.socket.connect = refuse\n"
+        "socket.getaddrinfo = refuse\n"
+        "from diffmem import tokens\n"
+        "counter = tokens.Counter()\n"
+        "print(counter.count('hello world'))\n"
+        "counter.load()\n"
+        "print(counter.count('hello world'))"
+    )
+    environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
+    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert found.stdout.split() == ["2", "2"], found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_encoding_is_tiktokens_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pattern, special tokens and ranks, as tiktoken makes them of the file that it would download."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(as_cache(tmp_path)))
+    theirs = importlib.import_module("tiktoken_ext.openai_public").o200k_base()
+    ours = TIKTOKEN.load()
+    assert (ours._pat_str, ours._special_tokens) == (theirs["pat_str"], theirs["special_tokens"])
+    assert ours._mergeable_ranks == theirs["mergeable_ranks"]
