@@ -77,7 +77,7 @@ def test_the_docker_context_is_what_the_dockerfile_copies() -> None:
 )
 def test_gcloud_uploads_the_function_and_the_recipe_alone(tmp_path: Path) -> None:
     for name in (
-        "main.py", "requirements.txt", "diffmem/http/service.py", "diffmem/data/o200k_base.vocabulary", "deploy/Dockerfile",
+        "main.py", "requirements.txt", "diffmem/http/service.py", "diffmem/data/vocabulary", "deploy/Dockerfile",
         ".dockerignore", "deploy/local.env", "deploy/terraform/terraform.tfstate", ".diffmem/memory", "tests/test_x.py",
         "diffmem/__pycache__/config.cpython-311.pyc", ".git/config", ".venv/bin/python", "requirements-dev.txt",
     ):  # fmt: skip
@@ -87,6 +87,6 @@ def test_gcloud_uploads_the_function_and_the_recipe_alone(tmp_path: Path) -> Non
     command = ["gcloud", "meta", "list-files-for-upload"]
     listed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
     assert sorted(listed) == [
-        ".dockerignore", "deploy/Dockerfile", "diffmem/data/o200k_base.vocabulary", "diffmem/http/service.py", "main.py",
+        ".dockerignore", "deploy/Dockerfile", "diffmem/data/vocabulary", "diffmem/http/service.py", "main.py",
         "requirements.txt",
     ]  # fmt: skip

@@ -88,7 +88,9 @@ def test_both_engines_agree_on_every_character_that_is_settled(kind: str) -> Non
     assert theirs == "".join(regex.findall(kind, text))
 
 
-@pytest.mark.parametrize("text", ["the bear ʕ•ᴥ•ʔ", "\ud800 half a character", "new: \U00016ea0", "b" * 1001])
+@pytest.mark.parametrize(
+    "text", ["the bear ʕ•ᴥ•ʔ", "\ud800 half a character", "new: \U00016ea0", "b" * 1001, "c" * 20_000]
+)
 def test_what_it_cannot_count_alone_is_tiktokens_at_once(alone: tokens.Counter, text: str) -> None:
     assert alone.count(text) == TIKTOKEN.count(text)
     assert loaded(alone)
@@ -137,9 +139,34 @@ def test_threads_that_ask_at_once_are_all_answered_right() -> None:
     assert found == {number: TIKTOKEN.count(text) for number, text in enumerate(texts)}
 
 
-def test_a_million_blanks_are_counted() -> None:
-    """tiktoken alone panics on them."""
-    assert 0 < tokens.count(" " * 1_000_000) < 100_000
+@pytest.mark.parametrize("word", [" ", "a", "-", "\n", "abcdefghijklmn", "妻", "\ud800"])
+@pytest.mark.parametrize("known", [False, True], ids=["new", "loaded"])
+def test_a_word_of_a_million_characters_is_counted_in_portions(word: str, known: bool) -> None:
+    """tiktoken alone panics on a million blanks."""
+    counter = tokens.Counter()
+    if known:
+        counter.load()
+    text = word * (1_000_000 // len(word))
+    exact = sum(TIKTOKEN.count(text[at : at + 100_000]) for at in range(0, len(text), 100_000))
+    assert exact - 10 <= counter.count(text) <= exact + 400
+
+
+@given(st.text("abcdeXYZ-", min_size=100, max_size=300))
+def test_portions_are_not_fewer_tokens_than_the_word(word: str) -> None:
+    portions = [word[at : at + 30] for at in range(0, len(word), 30)]
+    assert sum(map(TIKTOKEN.count, portions)) + len(portions) >= TIKTOKEN.count(word)
+
+
+@pytest.mark.parametrize("size", [10_001, 150_000])
+def test_a_long_word_of_a_text_that_is_not_large_is_counted_exactly(alone: tokens.Counter, size: int) -> None:
+    text = f"before {'ab' * (size // 2)} after"
+    assert alone.count(text) == TIKTOKEN.count(text) == len(TIKTOKEN.load().encode_ordinary(text))
+
+
+def test_a_large_text_of_words_is_counted_exactly() -> None:
+    text = (ROOT / "README.md").read_text() * 20
+    assert len(text) > 200_000
+    assert TIKTOKEN.count(text) == ALONE.count(text) == len(TIKTOKEN.load().encode_ordinary(text))
 
 
 def test_counting_needs_no_network_and_writes_nothing(tmp_path: Path) -> None:
