@@ -29,12 +29,13 @@ resource "google_cloud_tasks_queue" "distill" {
     max_concurrent_dispatches = var.threads * var.max_instances
   }
 
-  # A user's writes exclude each other and a model takes seconds: back off, and give up after a day.
+  # A user's writes exclude each other, a model takes seconds, and each attempt asks it: back off to one an hour. Cloud Tasks
+  # gives up when both limits are reached, after a day here; what then still waits is distilled with the user's next session.
   retry_config {
-    max_attempts       = -1
+    max_attempts       = 30
     max_retry_duration = "86400s"
     min_backoff        = "10s"
-    max_backoff        = "600s"
+    max_backoff        = "3600s"
   }
 
   depends_on = [google_project_service.used]
