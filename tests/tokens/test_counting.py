@@ -102,9 +102,11 @@ def test_long_words_of_plain_text_need_no_tiktoken(alone: tokens.Counter) -> Non
     assert not loaded(alone)
 
 
-def test_tiktoken_is_loaded_beside_when_enough_was_merged() -> None:
-    counter = tokens.Counter(merged_bytes=100)
-    text = " ".join(f"Xqzw{letter}vbkjh" for letter in "abcdefghijklmnopqrstuvwxyz")
+@pytest.mark.parametrize(
+    "text", ["the same old words, and again " * 40, " ".join(f"Xqzw{x}vbkjh" for x in "abcdefghij")]
+)
+def test_tiktoken_is_loaded_beside_when_that_has_become_cheaper(text: str) -> None:
+    counter = tokens.Counter(loading_chars=1000)
     expected = TIKTOKEN.count(text)
     assert not loaded(counter)
     assert counter.count(text) == expected
@@ -115,16 +117,8 @@ def test_tiktoken_is_loaded_beside_when_enough_was_merged() -> None:
     assert counter.count(text) == expected
 
 
-def test_words_that_are_tokens_never_load_tiktoken() -> None:
-    counter = tokens.Counter(merged_bytes=1)
-    assert counter.count("the same old words, and again" * 1000) == TIKTOKEN.count(
-        "the same old words, and again" * 1000
-    )
-    assert not loaded(counter)
-
-
 def test_threads_that_ask_at_once_are_all_answered_right() -> None:
-    counter = tokens.Counter(merged_bytes=500)
+    counter = tokens.Counter(loading_chars=5000)
     texts = [(ROOT / "README.md").read_text()[at : at + 2000] for at in range(0, 16_000, 2000)]
     found: dict[int, int] = {}
 
