@@ -89,7 +89,7 @@ def test_both_engines_agree_on_every_character_that_is_settled(kind: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["the bear ʕ•ᴥ•ʔ", "\ud800 half a character", "new: \U00016ea0", "b" * 1001, "c" * 20_000]
+    "text", ["the bear ʕ•ᴥ•ʔ", "\ud800 half a character", "new: \U00016ea0", "b" * 301, "c" * 20_000]
 )
 def test_what_it_cannot_count_alone_is_tiktokens_at_once(alone: tokens.Counter, text: str) -> None:
     assert alone.count(text) == TIKTOKEN.count(text)
@@ -97,7 +97,7 @@ def test_what_it_cannot_count_alone_is_tiktokens_at_once(alone: tokens.Counter, 
 
 
 def test_long_words_of_plain_text_need_no_tiktoken(alone: tokens.Counter) -> None:
-    text = " ".join(["ไม่มีช่องว่างระหว่างคำ" * 4, "-" * 900, "妻" * 300, "Donaudampfschifffahrtsgesellschaftskapitän"])
+    text = " ".join(["ไม่มีช่องว่างระหว่างคำ" * 4, "-" * 290, "妻" * 90, "Donaudampfschifffahrtsgesellschaftskapitän"])
     assert alone.count(text) == TIKTOKEN.count(text)
     assert not loaded(alone)
 
