@@ -8,7 +8,8 @@ A single command's output stands as it is. In a chain each command has its own:
 
 The number after `#` is drawn for each call, since a file can hold lines that look like these. *Bounded*: `max_bytes`
 for all outputs together, divided so that a long output takes only what the short ones leave; of each two thirds from
-the head and one third from the tail, with counts of what is left out; 2,000 characters a line.
+the head and one third from the tail, with counts of what is left out; 2,000 characters a line; twice `max_bytes` for
+all of the text, headers, refusals and hints included, cut in the same way: a chain may have thousands of commands.
 """
 
 from collections.abc import Sequence
@@ -72,7 +73,22 @@ def shape(
         lines += [f"{mark} {note}" for note in _notes(unit, bool(part.text), single)]
     if stopped:
         lines.append(f"#{token} stopped: {stopped}")
-    return Shaped("\n".join(lines), truncated)
+    text = "\n".join(lines)
+    whole = _within(text, 2 * max_bytes, token)
+    return Shaped(whole, truncated or whole != text)
+
+
+def _within(text: str, max_bytes: int, token: str) -> str:
+    """`text`, or as much of its head and of its tail as `max_bytes` allows."""
+    data = text.encode()
+    if len(data) <= max_bytes:
+        return text
+    head = _first(data, max_bytes * 2 // 3)
+    tail = _last(data[len(head) :], max_bytes - max_bytes * 2 // 3)
+    between = data[len(head) : len(data) - len(tail)]
+    lines = between.count(b"\n")
+    note = f"#{token} … {lines} lines, {len(between)} bytes left out …"
+    return "\n".join((head.decode(errors="ignore").removesuffix("\n"), note, tail.decode(errors="ignore")))
 
 
 def _notes(unit: UnitOutput | None, has_text: bool, single: bool) -> list[str]:

@@ -197,6 +197,22 @@ def test_what_is_shown_of_all_outputs_has_a_bound(sizes: list[int]) -> None:
     assert shaped.truncated == (sum(size // 13 * 13 for size in sizes) > 24_000)
 
 
+@pytest.mark.parametrize(
+    "command", ["a=;" * 6_000, "x;" * 5_000, f"({'x;' * 8}x);" * 400, "echo '" + "é" * 50 + "';" * 3]
+)
+def test_headers_refusals_and_hints_have_a_bound_too(command: str, checkout: Checkout, tool: Tool) -> None:
+    result = tool.run(command, checkout, Deadline(20))
+    assert len(result.output.encode()) < 50_000
+    assert result.truncated == ("bytes left out" in result.output)
+
+
+def test_of_too_long_a_chain_the_beginning_and_the_end_are_shown(checkout: Checkout, tool: Tool) -> None:
+    shown = show("a=;" * 5_000 + "echo é", checkout, tool).splitlines()
+    assert shown[:2] == ["#T 1/5001 $ a=", "#T 1/5001 exit 0 (no output)"]
+    assert shown[-2:] == ["é", "#T 5001/5001 exit 0"]
+    assert re.fullmatch(r"#T … \d+ lines, \d+ bytes left out …", next(line for line in shown if "left out" in line))
+
+
 def test_short_outputs_are_whole_beside_a_long_one() -> None:
     units = [unit(b"a\n" * 50_000), unit(b"short\n"), unit(b"b\n" * 50_000)]
     text = shape(["x", "y", "z"], units, "out of time", "abcdef", 3_000).text
