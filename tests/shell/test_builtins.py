@@ -16,7 +16,7 @@ from diffmem.shell.rules import Rules
 from diffmem.shell.state import State
 from diffmem.shell.stops import ExpansionError, LoopExit, ShellExit
 
-ENDS_ITSELF = sorted(set(BUILTINS) - {"read", "xargs", "cd"})
+ENDS_ITSELF = sorted(set(BUILTINS) - {"read", "tac", "xargs", "cd"})
 WORDS = st.one_of(
     st.sampled_from(
         ["-n", "-e", "-a", "-s", "-w", "-f", "-d", "-I", "-R", "-u", "--", "!", "(", ")", "-o", "=", "!=", "<", "-eq",

@@ -31,11 +31,14 @@ BUILTINS: Mapping[str, Builtin] = {
     "echo": printing.echo,
     "printf": printing.printf,
     "read": reading.read,
+    "tac": reading.tac,
     "xargs": xargs.xargs,
 }
 """By name; each takes the words after its name and gives a status."""
 
-PROGRAMS = frozenset(("[", "test", "true", "false", "date", "seq", "pwd", "basename", "dirname", "echo", "printf"))
+PROGRAMS = frozenset(
+    ("[", "test", "true", "false", "date", "seq", "pwd", "basename", "dirname", "echo", "printf", "tac")
+)
 """Those that exist as programs too, so that xargs can run them."""
 
 __all__ = ["BUILTINS", "PROGRAMS", "Shell"]

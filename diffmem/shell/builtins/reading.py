@@ -1,9 +1,9 @@
-"""`read`: one line of standard input into variables."""
+"""What reads standard input: `read`, one line of it into variables, and `tac`, all of it backwards."""
 
 import os
 
 from diffmem.shell.builtins.shell import Shell, options
-from diffmem.shell.stops import MAX_TEXT
+from diffmem.shell.stops import MAX_READ_BYTES, MAX_TEXT
 
 
 def read(shell: Shell, arguments: list[str]) -> int:
@@ -23,6 +23,24 @@ def read(shell: Shell, arguments: list[str]) -> int:
     for name, value in zip(names or ["REPLY"], [*values, *[[]] * len(names)], strict=False):
         shell.state.variables[name] = _text(value)
     return 0 if complete or (bool(counts) and len(line) == limit) else 1
+
+
+def tac(shell: Shell, _arguments: list[str]) -> int:
+    """`tac` without a file: the lines of standard input, the last one first, as many bytes as the shell may hold."""
+    data = bytearray()
+    while chunk := os.read(0, 65536):
+        data += chunk
+        if len(data) > MAX_READ_BYTES:
+            shell.complain_as("tac", f"more than {MAX_READ_BYTES} bytes of standard input; name a file, or use tail")
+            return 1
+    backwards = bytearray()
+    end = len(data)
+    while end:
+        start = data.rfind(b"\n", 0, end - 1) + 1
+        backwards += data[start:end]
+        end = start
+    shell.write(bytes(backwards))
+    return 0
 
 
 _Characters = list[tuple[bytes, bool]]

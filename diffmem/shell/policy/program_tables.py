@@ -30,7 +30,8 @@ _FIELDS = matching(r"[0-9,\- ]{1,200}", "a list of fields such as 1,3-5")
 class Program:
     """How a program's words are read: its table, what is forced, and which operands are paths.
 
-    The first `texts` operands are no paths. More than `most` operands are refused, for the reason `why_most`.
+    The first `texts` operands are no paths. More than `most` operands are refused, for the reason `why_most`. With
+    `builtin_on_input`, a builtin of the same name does what is asked for without a file and without options.
     """
 
     table: Table
@@ -39,6 +40,7 @@ class Program:
     most: int | None = None
     why_most: str = ""
     name: str | None = None
+    builtin_on_input: bool = False
 
 
 _GREP = Program(
@@ -108,7 +110,8 @@ PROGRAMS: Mapping[str, Program] = {
             },
         )
     ),
-    "tac": Program(table("-b --before -r --regex", {"-s --separator": text})),
+    # Of what it cannot seek in, tac makes a temporary file first.
+    "tac": Program(table("-b --before -r --regex", {"-s --separator": text}), builtin_on_input=True),
     "rev": Program(table("")),
     "fold": Program(table("-b --bytes -s --spaces", {"-w --width": number}, digits="-w")),
     "paste": Program(table("-s --serial -z --zero-terminated", {"-d --delimiters": text})),

@@ -7,7 +7,7 @@ from diffmem.shell.policy.verdict import Admitted, BadValue, Place, Refused
 
 
 def check(words: tuple[str, ...], place: Place) -> Admitted:
-    """The final line of one of `PROGRAMS`: the binary, what is forced, the options, `--`, the operands.
+    """The final line of one of `PROGRAMS`: the binary, what is forced, the options, `--`, the operands; or a builtin's.
 
     Raises:
         Refused: an option outside the table, an operand outside the tree, or too many operands.
@@ -18,6 +18,8 @@ def check(words: tuple[str, ...], place: Place) -> Admitted:
     if program.most is not None and len(parsed.operands) > program.most:
         why = f": {program.why_most}" if program.why_most else ""
         raise Refused(f"{command} takes at most {program.most} operand(s){why}", command)
+    if program.builtin_on_input and not parsed.options and parsed.operands in ((), ("-",)):
+        return Admitted((command, "--"), "builtin")
     texts = 0 if program.texts == 1 and parsed.has("-e", "--regexp", "-f", "--file") else program.texts
     check_operands(command, parsed, texts, place)
     return Admitted(
