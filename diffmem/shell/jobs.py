@@ -15,13 +15,15 @@ from diffmem.shell.policy import Admitted, Refused
 from diffmem.shell.processes import Processes
 from diffmem.shell.rules import Rules
 from diffmem.shell.state import State
-from diffmem.shell.stops import MAX_COMMANDS, MAX_TEXT, MISSING, ExpansionError, LoopExit, ShellExit, Stop
+from diffmem.shell.stops import KILLED, MAX_COMMANDS, MAX_TEXT, MISSING, ExpansionError, LoopExit, ShellExit, Stop
 from diffmem.shell.streams import RedirectError, Streams
 from diffmem.shell.tree import Arithmetic, Block, Command, Parameter, Pipeline, Statement, Substitution, Word
 
 Teach = Callable[[Sequence[str], int], None]
 Pairs = Sequence[tuple[int, int]]
 """Descriptors to duplicate, in order: from, to."""
+
+_ENDED = "a command was ended before it was done (CPU time or memory): what came of it, also through a pipe, is a part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +78,14 @@ class Jobs:
         pid = self._spawn(admitted, pairs)
         if pid is None:
             return MISSING
-        status = self._processes.wait(pid)
+        status = self._wait(pid)
         self.teach(admitted.argv, status)
         return status
 
     def subshell(self, body: Block) -> int:
         """The status of a block that runs in a fork."""
         with self._processes.limited():
-            return self._processes.wait(self._fork(body, ()))
+            return self._wait(self._fork(body, ()))
 
     def pipeline(self, node: Pipeline) -> int:
         """The status of the last stage, when every stage has ended."""
@@ -100,7 +102,7 @@ class Jobs:
                     _close(source, writing)
             finally:
                 _close(reading)
-            statuses = [MISSING if pid is None else self._processes.wait(pid) for pid, _ in stages]
+            statuses = [MISSING if pid is None else self._wait(pid) for pid, _ in stages]
         for (_, admitted), status in zip(stages, statuses, strict=True):
             if admitted is not None:
                 self.teach(admitted.argv, status)
@@ -134,7 +136,14 @@ class Jobs:
                     data += chunk
             finally:
                 os.close(reading)
-            return bytes(data), MISSING if pid is None else self._processes.wait(pid)
+            return bytes(data), MISSING if pid is None else self._wait(pid)
+
+    def _wait(self, pid: int) -> int:
+        """The status of a process when it has ended; that it was killed is said, since a pipeline's status hides it."""
+        status = self._processes.wait(pid)
+        if status == KILLED:
+            self._reports.note("hint", _ENDED)
+        return status
 
     def _stage(
         self, stage: Statement, source: int | None, target: int | None, both: bool, other: int | None

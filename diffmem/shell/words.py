@@ -63,11 +63,16 @@ class Lexer:
             first = at
             word, at = self._scan(at, end, _PLAIN)
             if at < end and self._source[at] not in b" \t" and not self._source.startswith(b"\\\n", at):
-                raise Refused(f"{self._character(at)!r} is not understood here; quote it if it is meant as text")
+                raise Refused(f"{self._character(at)!r} is not understood here; {self._lesson(at)}")
             self._check_braces(word, self._source[first:at])
             found.append(_checked(word))
             at = self._skip_blanks(at, end)
         return tuple(found)
+
+    def _lesson(self, at: int) -> str:
+        if self._source.startswith((b"<(", b">("), at):
+            return "pipe it in and name it '-': git show HEAD~1:index.md | diff - index.md"
+        return "quote it if it is meant as text"
 
     def word(self, start: int, end: int) -> Word:
         """The one word between two offsets."""

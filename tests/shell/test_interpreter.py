@@ -166,6 +166,12 @@ def test_a_pipeline_that_takes_too_long_is_ended_and_the_next_command_runs(
     assert left_running() == ()
 
 
+def test_that_a_stage_was_ended_is_said_although_its_pipeline_succeeds(checkout: Checkout, tool: Tool) -> None:
+    result = tool.run("sed ':a;ba' index.md | wc -l", checkout, Deadline(20))
+    assert (result.exit_code, result.output.split()[0]) == (0, "0")
+    assert "was ended before it was done" in result.output
+
+
 def test_a_call_never_passes_its_deadline(checkout: Checkout, tool: Tool) -> None:
     deadline = Deadline(1.0)
     result = tool.run(f"echo first; {SPIN}; echo third", checkout, deadline)
