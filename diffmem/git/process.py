@@ -15,11 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from diffmem.errors import DeadlineExceeded, GitError
+from diffmem.errors import DeadlineExceeded, GitError, StorageUnavailable
 from diffmem.git.environment import FLAGS, Checkout, environment
 from diffmem.limits import Deadline
 
 _HOST_PATH = re.compile(r"(?<![\w.])/[^\s'\":]+")
+_NO_ROOM = re.compile(rb"No space left on device|Disk quota exceeded|Read-only file system")
 _MAX_DETAIL_CHARS = 200
 
 
@@ -46,6 +47,7 @@ def run(
 
     Raises:
         GitError: an exit code that is not among `allowed`.
+        StorageUnavailable: that, and it had no room to write in: neither the memory nor what was asked is at fault.
         DeadlineExceeded: the process was still running at the deadline, and is now dead.
     """
     deadline.check(f"git {args[0]}")
@@ -58,6 +60,8 @@ def run(
     finally:
         kill(process)
     if process.returncode not in allowed:
+        if no_room := _NO_ROOM.search(errors):
+            raise StorageUnavailable(f"git {args[0]} could not write: {no_room[0].decode()}")
         raise GitError(f"git {args[0]} failed with exit code {process.returncode}: {_detail(errors)}")
     return Finished(output, process.returncode)
 

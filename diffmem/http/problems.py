@@ -36,6 +36,7 @@ TABLE: Mapping[type[BaseException], Problem] = {
     errors.RateLimited: Problem(429, "rate-limited", "Too many requests"),
     errors.StorageError: _UNAVAILABLE,
     errors.DeadlineExceeded: _UNAVAILABLE,
+    OSError: _UNAVAILABLE,  # the cache's disk: full, read-only, gone
     errors.ToolUnavailable: Problem(503, "tool-unavailable", "No sandbox is in force for the tool"),
     errors.ConfigError: _INTERNAL,
     errors.GitError: _INTERNAL,
@@ -52,15 +53,23 @@ def row(error: BaseException) -> Problem:
 
 
 def body(error: BaseException, request_id: str) -> dict[str, object]:
-    """The problem+json body. An internal error's own text stays in the log."""
+    """The problem+json body. An internal error's own text stays in the log, and so does the path in a system's."""
     problem = row(error)
     return {
         "type": f"/problems/{problem.slug}",
         "title": problem.title,
         "status": problem.status,
-        "detail": str(error) if problem.status != 500 else f"request {request_id} failed; the log says why",
+        "detail": _detail(error, problem, request_id),
         "request_id": request_id,
     }
+
+
+def _detail(error: BaseException, problem: Problem, request_id: str) -> str:
+    if problem.status == 500:
+        return f"request {request_id} failed; the log says why"
+    if isinstance(error, OSError):
+        return f"the server's disk or system failed: {error.strerror or type(error).__name__}; repeating is safe"
+    return str(error)
 
 
 def headers(error: BaseException) -> dict[str, str]:

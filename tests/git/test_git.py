@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffmem import git
-from diffmem.errors import DeadlineExceeded, GitError
+from diffmem.errors import DeadlineExceeded, GitError, StorageUnavailable
 from diffmem.git import history, objects, packs, writing
 from diffmem.git.index import File, write_index
 from diffmem.git.packs import Pack, Scratch
@@ -57,6 +58,12 @@ def test_nothing_of_the_servers_environment_reaches_git(
     with pytest.raises(GitError):
         run(scratch.checkout, ["show-env"], deadline())
     assert not (tmp_path / "trace").exists()
+
+
+def test_git_on_a_full_disk_is_no_fault_of_the_memory(scratch: Scratch) -> None:
+    load(scratch, commit("one", mark=1, paths="M 100644 inline a.md\ndata 2\nx\n"))
+    with pytest.raises(StorageUnavailable, match="No space left on device"):
+        run(scratch.checkout, ["archive", "--output=/dev/full", "main"], deadline())
 
 
 def test_an_error_names_the_command_and_no_path_of_the_host(scratch: Scratch) -> None:
@@ -253,6 +260,15 @@ PARTS = st.sampled_from([*"a-._ ~:/", "git", ".git", "..", "ab", "x1", "-a", "a"
 def test_a_plain_path_is_one_that_the_slow_look_would_allow(path: str) -> None:
     plain = unsafe_reason(path) is None
     assert plain == (unsafe_reason(f"é/{path}") is None) or path.count("/") == MAX_DEPTH - 1 or len(path) > 1020
+
+
+@pytest.mark.parametrize("offset", ["+14:00", "-14:00", "+14:01", "-14:01", "+23:59", "-23:59", "+05:45", "-00:30"])
+def test_a_commit_happens_at_its_moment_whatever_its_zone(scratch: Scratch, offset: str) -> None:
+    """git takes no zone over 14 hours from UTC, RFC 3339 does."""
+    moment = datetime.fromisoformat(f"2026-03-02T20:00:00{offset}")
+    sha, _ = writing.write_commit(scratch, replace(writing.ROOT, occurred_at=moment), deadline())
+    shown = run(scratch.checkout, ["show", "-s", "--format=%aI", sha], deadline()).output.decode().strip()
+    assert datetime.fromisoformat(shown) == moment
 
 
 @pytest.mark.parametrize("path", HURTFUL)

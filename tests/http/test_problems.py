@@ -1,4 +1,6 @@
+import errno
 import inspect
+import os
 
 import pytest
 
@@ -39,6 +41,16 @@ def test_a_body_has_the_members_of_rfc_9457() -> None:
 def test_an_internal_error_keeps_its_text_to_the_log() -> None:
     assert "secret" not in str(problems.body(RuntimeError("secret"), "abc"))
     assert "/srv" not in str(problems.body(errors.GitError("/srv/x"), "abc"))
+
+
+def test_a_full_or_broken_disk_is_a_503_that_keeps_the_path_to_itself() -> None:
+    for code in (errno.ENOSPC, errno.EROFS, errno.ENOENT, errno.ENOTDIR):
+        error = OSError(code, os.strerror(code), "/srv/cache/x")
+        body = problems.body(error, "abc")
+        assert (body["status"], body["type"]) == (503, "/problems/storage-unavailable")
+        assert os.strerror(code) in str(body["detail"])
+        assert "/srv" not in str(body)
+        assert problems.headers(error) == {"Retry-After": "5"}
 
 
 def test_retry_after_is_whole_seconds_of_at_least_one() -> None:
