@@ -26,7 +26,7 @@ from diffmem.repository.names import belongs_to, manifest_name, user_prefix
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
 from diffmem.repository.removal import Removed, remove
-from diffmem.storage import Bucket, Retention
+from diffmem.storage import Bucket, Object, Retention
 
 _TRIES = 12
 
@@ -63,7 +63,7 @@ def _delete_manifest(bucket: Bucket, uid: str, patience: Patience, deadline: Dea
     erased: tuple[str, Removed] | None = None
     for _ in range(_TRIES):
         try:
-            found = bucket.get(name, deadline)
+            found = _read(bucket, name, deadline)
         except ObjectNotFound:
             return erased[1] if erased else Removed()
         repository_id = _id_of(found.data, name)
@@ -71,7 +71,7 @@ def _delete_manifest(bucket: Bucket, uid: str, patience: Patience, deadline: Dea
             return erased[1]
         erased = (repository_id, Removed(1, len(found.data), (found.generation,)))
         try:
-            bucket.delete(name, deadline, if_generation=found.generation)
+            bucket.delete(name, deadline, if_generation=found.generation or None)
         except (GenerationMismatch, ObjectNotFound):
             continue
         except BucketBusy as error:
@@ -82,6 +82,14 @@ def _delete_manifest(bucket: Bucket, uid: str, patience: Patience, deadline: Dea
             return erased[1]
         patience.wait()
     raise StorageUnavailable("the manifest could not be deleted; repeating the request is safe")
+
+
+def _read(bucket: Bucket, name: str, deadline: Deadline) -> Object:
+    """The manifest; of one that the bucket cannot read, nothing, in generation 0: it can be erased all the same."""
+    try:
+        return bucket.get(name, deadline)
+    except CorruptObject:
+        return Object(b"", 0)
 
 
 def _id_of(data: bytes, name: str) -> str:

@@ -33,7 +33,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An object as a listing names it; `size` in bytes."""
+    """An object as a listing names it; `size` in bytes. Both numbers are 0 where they are damaged themselves."""
 
     name: str
     generation: int

@@ -55,8 +55,14 @@ def read_header(path: Path, name: str) -> Header | None:
 
 
 def listed(path: Path, name: str) -> Listed | None:
-    """The object in `path` as a listing has it; None where it has gone."""
-    header = read_header(path, name)
+    """The object in `path` as a listing has it; None where it has gone.
+
+    One whose header is damaged is listed all the same, as generation 0, so that it can be deleted.
+    """
+    try:
+        header = read_header(path, name)
+    except CorruptObject:
+        return Listed(name, 0, 0)
     return Listed(name, header.generation, header.size) if header else None
 
 
@@ -87,6 +93,14 @@ def make_directory(path: Path) -> None:
     with suppress(FileExistsError, FileNotFoundError):
         path.mkdir(mode=0o700)
         sync_directory(path.parent)
+
+
+def children(path: Path) -> list[Path]:
+    """What lies in a directory; nothing where there is none."""
+    try:
+        return list(path.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def prune(path: Path, top: Path) -> Path:

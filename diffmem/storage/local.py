@@ -8,7 +8,8 @@
 *Covered*: a put is written aside, synced and renamed into place, then its directory is synced: once put has returned
 it survives a power cut, and nobody ever reads half of it. The precondition is checked under the lock that the rename is
 done under. The locks are the kernel's (flock): they end with the process that holds them, so that `kill -9` leaves
-neither a lock nor a torn object, and at most one file a lock in `incoming/`. A reader takes no lock. Generations are
+neither a lock nor a torn object, and at most one file a lock in `incoming/`, which goes with the next put or delete of
+anything: what was to be erased is not kept there. A reader takes no lock. Generations are
 also at least the clock's microseconds, so that losing the file `generation`, which is not synced, brings none back.
 
 *Not covered*: network file systems without a true flock or an atomic rename; a disk that lies about having synced.
@@ -17,7 +18,7 @@ also at least the clock's microseconds, so that losing the file `generation`, wh
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from diffmem.errors import GenerationMismatch, ObjectNotFound, OutcomeUnknown, StorageUnavailable
@@ -107,9 +108,16 @@ class LocalBucket(Bucket):
     @contextmanager
     def _locked(self, name: str, deadline: Deadline) -> Iterator[Path]:
         """Hold the lock of `name`; gives the file that its holder writes aside."""
+        self._clear_incoming()
         lock = hashlib.sha256(name.encode()).hexdigest()[:2]
         with files.locked(self._directory / "locks" / lock, deadline):
             yield self._directory / "incoming" / lock
+
+    def _clear_incoming(self) -> None:
+        """Remove what killed writers left: the files whose locks nobody holds."""
+        for left in files.children(self._directory / "incoming"):
+            with suppress(StorageUnavailable), files.locked(self._directory / "locks" / left.name, Deadline(0)):
+                left.unlink(missing_ok=True)
 
     def _next_generation(self, deadline: Deadline) -> int:
         with files.locked(self._directory / "generation", deadline) as counter:

@@ -1,5 +1,6 @@
 """Erasing a user: nothing is left, nobody finds it, nothing comes back."""
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -238,3 +239,26 @@ def test_a_damaged_memory_can_be_erased(repositories: Repositories, bucket: Hook
     bucket.put(next(name for name in object_names(bucket) if name.endswith("/m")), b"x", deadline(), if_generation=None)
     repositories.erase(USER, deadline())
     assert object_names(bucket) == []
+
+
+@pytest.mark.parametrize("size", [0, 20, 1000], ids=["empty", "in the header", "in the content"])
+@pytest.mark.parametrize("ending", ["m@", ".pack@", ".idx@"])
+def test_a_memory_with_a_torn_file_can_be_erased(
+    tmp_path: Path, repositories: Repositories, bucket: Hooked, ending: str, size: int
+) -> None:
+    fill(repositories)
+    for path in (tmp_path / "bucket" / "objects").rglob(f"*{ending}"):
+        os.truncate(path, size)
+    assert repositories.erase(USER, deadline()).objects == 3
+    assert object_names(bucket) == []
+
+
+def test_nothing_of_an_erased_user_is_left_aside_by_a_killed_writer(
+    tmp_path: Path, repositories: Repositories, bucket: Hooked
+) -> None:
+    fill(repositories)
+    incoming = tmp_path / "bucket" / "incoming"
+    for lock in ("00", "ff"):
+        (incoming / lock).write_bytes(bucket.get(object_names(bucket)[0], deadline()).data)
+    repositories.erase(USER, deadline())
+    assert list(incoming.iterdir()) == []

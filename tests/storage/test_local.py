@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from diffmem.errors import CorruptObject, GenerationMismatch, ObjectNotFound, StorageUnavailable
 from diffmem.limits import Deadline
-from diffmem.storage import LocalBucket
+from diffmem.storage import LocalBucket, files
 from diffmem.storage.names import decode, encode
 from tests.storage.worker import start
 
@@ -181,3 +181,29 @@ def test_a_file_name_is_harmless(segment: str) -> None:
 def test_a_file_name_that_no_segment_has_is_none(text: str) -> None:
     segment = decode(text)
     assert segment is None or encode(segment) == text
+
+
+@pytest.mark.parametrize("cut", [0, 10, 33], ids=["empty", "in the header", "in the content"])
+def test_a_torn_file_is_listed_beside_the_others_and_can_be_deleted(
+    bucket: LocalBucket, deadline: Deadline, cut: int
+) -> None:
+    for name in ("v1/a", NAME, "v1/z"):
+        bucket.put(name, b"one", deadline, if_generation=0)
+    os.truncate(_file(bucket), cut)
+    assert [listed.name for listed in bucket.list("v1/", deadline)] == [NAME, "v1/a", "v1/z"]
+    bucket.delete(NAME, deadline)
+    assert [listed.name for listed in bucket.list("v1/", deadline)] == ["v1/a", "v1/z"]
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_write_and_what_one_is_writing_stays(
+    bucket: LocalBucket, deadline: Deadline, tmp_path: Path
+) -> None:
+    bucket.put(NAME, b"one", deadline, if_generation=0)
+    left, writing = (tmp_path / "store" / "incoming" / lock for lock in ("00", "01"))
+    left.write_bytes(b"secret")
+    writing.write_bytes(b"half")
+    with files.locked(tmp_path / "store" / "locks" / "01", deadline):
+        bucket.delete(NAME, deadline)
+        assert (left.exists(), writing.read_bytes()) == (False, b"half")
+    bucket.put(NAME, b"two", deadline, if_generation=0)
+    assert not writing.exists()
