@@ -159,7 +159,7 @@ class Hydrator:
         manifest = decode(found.data, name)
         if manifest.user != user:
             raise CorruptObject(f"{name!r} is not the manifest of this user")
-        return self._keep(uid, Known(manifest, found.generation), found.data)
+        return self._keep(uid, Known(manifest, found.generation), found.data, replaces=known)
 
     def _remembered(self, uid: str) -> Known | None:
         with self._lock:
@@ -175,11 +175,15 @@ class Hydrator:
         except CorruptObject:
             return None
 
-    def _keep(self, uid: str, known: Known, data: bytes) -> Known:
-        """Remember a manifest, unless another thread has already remembered a later one; gives the one to use."""
+    def _keep(self, uid: str, known: Known, data: bytes, *, replaces: Known | None = None) -> Known:
+        """Remember a manifest, unless another thread has already remembered a later one; gives the one to use.
+
+        `replaces` is the one that the bucket was asked about: it is another now, also where its generation is lower,
+        because somebody has put a copy of the bucket's files in place of them.
+        """
         with self._lock:
             latest = self._known.get(uid)
-            if latest and latest.generation > known.generation:
+            if latest and latest is not replaces and latest.generation > known.generation:
                 return latest
             self._known[uid] = known
             self._known.move_to_end(uid)

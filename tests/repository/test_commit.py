@@ -349,3 +349,19 @@ def test_names_of_objects_say_nothing_about_the_user(tmp_path: Path) -> None:
 def test_the_clock_is_asked_for_an_aware_time(repositories: Repositories) -> None:
     with repositories.commit(USER, append("log.md", "x"), deadline(), create=True).snapshot as snapshot:
         assert snapshot.log(max_count=1)[0].recorded_at.astimezone(UTC).year == 2026
+
+
+def test_a_memory_whose_older_files_were_put_back_is_read_and_written_on(
+    tmp_path: Path, repositories: Repositories, new_machine: NewMachine
+) -> None:
+    repositories.commit(USER, append("log.md", "one"), deadline(), create=True).snapshot.close()
+    (manifest,) = (tmp_path / "bucket" / "objects").rglob("m@")
+    backup = manifest.read_bytes()
+    repositories.commit(USER, append("log.md", "two"), deadline()).snapshot.close()
+    other = new_machine()
+    other.open(USER, deadline()).close()
+    manifest.write_bytes(backup)
+    for number, one in enumerate((repositories, other, new_machine())):
+        one.commit(USER, append("log.md", f"more {number}"), deadline()).snapshot.close()
+    with repositories.open(USER, deadline()) as snapshot:
+        assert snapshot.read("log.md").split(b"\n") == [b"one", b"more 0", b"more 1", b"more 2", b""]
