@@ -7,13 +7,14 @@ day.
 
 from dataclasses import replace
 
-from diffmem.git.packs import Scratch, pack_history
+from diffmem.git.packs import Pack, Scratch, pack_history
 from diffmem.limits import Deadline
+from diffmem.repository.hydrate import Hydrated
 from diffmem.repository.manifest import Manifest, StoredPack
 from diffmem.repository.names import new_pack
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
-from diffmem.repository.swap import read, swap
+from diffmem.repository.swap import read, read_and, swap
 from diffmem.repository.upload import upload
 
 _MANY_PACKS = 5
@@ -29,9 +30,7 @@ def is_due(manifest: Manifest) -> bool:
 
 def rebuild(parts: Parts, user: str, patience: Patience, deadline: Deadline) -> bool:
     """Whether the packs of a memory are now one, apart from what was written meanwhile."""
-    began = read(parts, parts.bucket, user, deadline)
-    with parts.cache.scratch() as directory:
-        pack = pack_history(Scratch(directory, began.place.objects), began.manifest.head, deadline)
+    began, pack = read_and(parts, user, deadline, lambda now: _packed(parts, now, deadline))
     stored = StoredPack.of(new_pack(began.manifest.seq + 1, pack.trailer, began.manifest.id), pack, _BASE_LEVEL)
     upload(parts.bucket, began.uid, stored.name, pack, patience, deadline)
     for _ in range(_TRIES):
@@ -45,6 +44,11 @@ def rebuild(parts: Parts, user: str, patience: Patience, deadline: Deadline) -> 
             return True
         patience.wait()
     return False
+
+
+def _packed(parts: Parts, now: Hydrated, deadline: Deadline) -> Pack:
+    with parts.cache.scratch() as directory:
+        return pack_history(Scratch(directory, now.place.objects), now.manifest.head, deadline)
 
 
 def _fence(manifest: Manifest) -> tuple[str, int, int]:

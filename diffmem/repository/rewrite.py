@@ -26,7 +26,7 @@ from diffmem.repository.names import new_pack, pack_objects, user_prefix
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
 from diffmem.repository.removal import Removed, remove
-from diffmem.repository.swap import read, swap
+from diffmem.repository.swap import read, read_and, swap
 from diffmem.repository.upload import upload, withdraw
 from diffmem.storage import Retention
 
@@ -67,8 +67,9 @@ def rewrite(
     patience = Patience(parts, deadline)
     with parts.writers.hold(parts.uid(user), deadline):
         for _ in range(_TRIES):
-            base = read(parts, parts.bucket, user, deadline)
-            done, pack = _written(parts, base, transform, reword, drop_empty, deadline)
+            base, (done, pack) = read_and(
+                parts, user, deadline, lambda now: _written(parts, now, transform, reword, drop_empty, deadline)
+            )
             if pack is None or dry_run:
                 return _report(parts, base, done, Removed(), ())
             before = base.manifest

@@ -1,9 +1,10 @@
 """Reading the manifest and putting another in its place: the one step by which anything ever changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from diffmem.errors import BucketBusy, GenerationMismatch, OutcomeUnknown, UnknownUser
+from diffmem.errors import BucketBusy, GenerationMismatch, GitError, OutcomeUnknown, UnknownUser
 from diffmem.git.packs import Pack
 from diffmem.limits import Deadline
 from diffmem.repository.hydrate import Hydrated
@@ -12,6 +13,10 @@ from diffmem.repository.names import manifest_name
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
 from diffmem.storage import Bucket
+
+T = TypeVar("T")
+
+_MENDS = 2
 
 
 def read(parts: Parts, bucket: Bucket, user: str, deadline: Deadline) -> Hydrated:
@@ -24,6 +29,24 @@ def read(parts: Parts, bucket: Bucket, user: str, deadline: Deadline) -> Hydrate
     if found is None:
         raise UnknownUser(f"no memory of {user!r}")
     return found
+
+
+def read_and(parts: Parts, user: str, deadline: Deadline, act: Callable[[Hydrated], T]) -> tuple[Hydrated, T]:
+    """The user's repository now, and what `act` gives for it.
+
+    Where a part of the cache is damaged, or vanishes under `act` because others erase or rewrite, it is fetched again.
+
+    Raises:
+        UnknownUser: there is none.
+    """
+    for _ in range(_MENDS):
+        base = read(parts, parts.bucket, user, deadline)
+        try:
+            return base, act(base)
+        except (GitError, FileNotFoundError):
+            base.place.remove_damaged(base.manifest.trailers)
+    base = read(parts, parts.bucket, user, deadline)
+    return base, act(base)
 
 
 def swap(

@@ -322,6 +322,40 @@ def test_an_edit_whose_history_goes_from_under_it_is_made_again(tmp_path: Path, 
     assert epochs == [0, 1]
 
 
+@pytest.mark.parametrize("damage", ["altered", "gone"])
+def test_a_damaged_cache_does_not_keep_anything_from_being_forgotten(
+    tmp_path: Path, bucket: Hooked, damage: str
+) -> None:
+    fill(machine(bucket, tmp_path / "cache"))
+    for pack in (tmp_path / "cache").rglob("*.pack"):
+        size = pack.stat().st_size
+        pack.unlink()
+        if damage == "altered":
+            pack.write_bytes(bytes(size))
+    machine(bucket, tmp_path / "cache").rewrite(USER, forget, deadline(), reword=reword)
+    assert CANARY not in inflated(bucket)
+    assert fsck(bucket) == ""
+
+
+def test_a_history_that_is_rewritten_elsewhere_under_a_rewriting_is_rewritten_as_it_is_then(
+    tmp_path: Path, bucket: Hooked
+) -> None:
+    repositories, other = (machine(bucket, tmp_path / "cache") for _ in range(2))
+    fill(repositories)
+    others_turn = [True]
+
+    def slowly(path: str, content: bytes) -> bytes | None:
+        if others_turn:
+            others_turn.clear()
+            other.rewrite(USER, lambda path, content: content.replace(b"unrelated", b"x"), deadline())
+        return forget(path, content)
+
+    repositories.rewrite(USER, slowly, deadline(), reword=reword)
+    assert CANARY not in inflated(bucket)
+    assert b"unrelated" not in inflated(bucket)
+    assert fsck(bucket) == ""
+
+
 def test_rewriting_nobody_is_an_error(repositories: Repositories) -> None:
     with pytest.raises(UnknownUser):
         repositories.rewrite("nobody", forget, deadline())
