@@ -5,7 +5,7 @@ The commit's pack holds the new blobs, trees and the commit itself, and needs no
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from diffmem.git.packs import Pack, Scratch
@@ -16,6 +16,7 @@ EMAIL = "memory@diffmem.invalid"  # RFC 2606: no such host can ever exist
 
 ChangeKind = Literal["added", "modified", "deleted", "renamed"]
 
+_FARTHEST_ZONE = timedelta(hours=14)  # fast-import takes none beyond
 _KINDS: Mapping[str, ChangeKind] = {"A": "added", "M": "modified", "T": "modified", "D": "deleted", "R": "renamed"}
 
 
@@ -73,9 +74,9 @@ def quoted(path: str) -> str:
 
 
 def raw_date(moment: datetime) -> str:
-    """A time as git stores it, in its own zone; git knows none before 1970."""
+    """A time as git stores it: in its own zone, or in UTC where git has no such zone; git knows none before 1970."""
     offset = moment.utcoffset()
-    minutes = round(offset.total_seconds() / 60) if offset else 0
+    minutes = round(offset.total_seconds() / 60) if offset and abs(offset) <= _FARTHEST_ZONE else 0
     sign = "-" if minutes < 0 else "+"
     return f"{max(0, int(moment.timestamp()))} {sign}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
 
