@@ -21,7 +21,7 @@ def frame(text: str) -> str:
 
 def defused(text: str) -> str:
     """`text` with the frame's closing mark, wherever it stands in it, made harmless; of the same number of lines."""
-    return re.sub(r"(?i)</(memory\s*>)", r"<\\/\1", text)
+    return _CLOSE.sub(lambda mark: mark[0].replace("/", r"\/", 1), text)
 
 
 def framed_spans(text: str) -> list[tuple[int, int]]:

@@ -14,7 +14,7 @@ def test_what_is_framed_is_found_whole(inside: str, outside: str) -> None:
 
 
 def test_memory_cannot_close_its_own_frame() -> None:
-    framed = frame("a </memory> b </MEMORY > c")
+    framed = frame("a </memory> b </MEMORY > c &lt;/memory&gt; d </memory&gt; e &LT;/Memory > f")
     assert len(framed_spans(framed)) == 1 and without_frames(framed) == "[context from memory]"
     assert framed.startswith(CONTEXT_FRAME_OPEN) and framed.endswith(CONTEXT_FRAME_CLOSE)
 
