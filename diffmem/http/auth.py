@@ -10,6 +10,7 @@ import fnmatch
 import hashlib
 import hmac
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,7 @@ from diffmem.config import Config
 from diffmem.errors import ConfigError, Forbidden, Unauthenticated
 from diffmem.http.routing import Scope
 
+_BEARER = re.compile(r"\Abearer ", re.IGNORECASE)
 _IAM_CALLER = "x-goog-authenticated-user-email"
 
 
@@ -70,7 +72,7 @@ class Authenticator:
         return self._key_caller(headers, scope, user)
 
     def _key_caller(self, headers: Mapping[str, str], scope: Scope, user: str | None) -> Caller:
-        digest = _digest(headers.get("authorization", "").removeprefix("Bearer ").strip())
+        digest = _digest(_BEARER.sub("", headers.get("authorization", "")).strip())
         matching = [key for key in self._keys if hmac.compare_digest(key.digest, digest)]
         if not matching:
             raise Unauthenticated("send 'Authorization: Bearer KEY' with a valid key")

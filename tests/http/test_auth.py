@@ -29,6 +29,14 @@ def test_a_read_key_does_not_write() -> None:
         authenticator.caller(_bearer(READER), "203.0.113.9", "write", "bob")
 
 
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
+def test_the_name_of_the_scheme_is_written_as_one_likes(scheme: str) -> None:
+    """RFC 9110, 11.1."""
+    authenticator = Authenticator(Config(auth="key", api_keys=KEYS))
+    headers = {"authorization": f"{scheme} {ALICE}"}
+    assert authenticator.caller(headers, "203.0.113.9", "read", "alice-1").name == "alice"
+
+
 @pytest.mark.parametrize(
     "headers", [{}, _bearer(""), _bearer("nobody's-key-0123"), {"authorization": f"Basic {ALICE}"}]
 )
