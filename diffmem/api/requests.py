@@ -33,6 +33,13 @@ def _storable(text: str) -> str:
     return text
 
 
+def _written_out(value: Any) -> Any:
+    # pydantic takes digits alone for seconds since 1970: 20260305, a day to whoever writes it, too.
+    if not (isinstance(value, str) and value[4:5] == "-"):
+        raise ValueError("must be a time with an offset, such as '2026-03-05T10:00:00+01:00'")
+    return value
+
+
 def _in_range(moment: datetime) -> datetime:
     if not _EARLIEST <= moment < _LATEST:
         raise ValueError("must lie between 1970-01-02 and 2100-01-01, the times git can record")
@@ -55,7 +62,7 @@ def _single_line(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_single_line)]
-Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out), AfterValidator(_in_range)]
 TimezoneName = Annotated[str, StringConstraints(min_length=1, max_length=64), AfterValidator(_known_timezone)]
 MessageText = Annotated[Text, Field(max_length=_LIMITS.max_message_chars)]
 LongText = Annotated[Text, Field(max_length=20_000)]

@@ -87,6 +87,12 @@ def query_model(request: flask.Request, model: type[M]) -> M:
         raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error
 
 
+def refuse_query(request: flask.Request) -> None:
+    """Raise `InvalidRequest` for a query string, at an address that takes none: a `?dry_run=true` is not overlooked."""
+    for name in request.args:
+        raise InvalidRequest(f"{name}: this address takes no parameters; what it takes stands in the body")
+
+
 def _check_depth(data: bytes, max_depth: int) -> None:
     depth = 0
     for bracket in _BRACKETS.findall(_STRINGS.sub(b'""', data)):

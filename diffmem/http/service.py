@@ -74,6 +74,8 @@ class Service:
         arguments: dict[str, Any] = dict(parameters)
         if route.query is not None:
             arguments["query"] = bodies.query_model(request, route.query)
+        elif route.scope in ("read", "write"):
+            bodies.refuse_query(request)
         with self._body(request, route) as body:
             application = self._application_for(record, parameters)
             record.watch = Stopwatch()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -34,6 +35,9 @@ SAID = [{"role": "user", "content": "hi"}]
         ("sessions", {"messages": SAID, "session_id": "two\nlines"}, "session_id"),
         ("sessions", {"messages": SAID, "occurred_at": "yesterday"}, "occurred_at"),
         ("sessions", {"messages": SAID, "occurred_at": "2026-03-05T10:00:00"}, "occurred_at"),
+        ("sessions", {"messages": SAID, "occurred_at": "20260305"}, "occurred_at"),
+        ("sessions", {"messages": SAID, "occurred_at": "1772705400"}, "occurred_at"),
+        ("sessions", {"messages": SAID, "occurred_at": 1772705400}, "occurred_at"),
         ("sessions", {"messages": SAID, "occurred_at": "0001-01-01T00:00:00+00:00"}, "occurred_at"),
         ("sessions", {"messages": SAID, "timezone": "Mars/Olympus"}, "timezone"),
         ("sessions", {"messages": SAID, "timezone": "../../etc/passwd"}, "timezone"),
@@ -61,6 +65,44 @@ def test_a_bad_field_is_named(app: Function, path: str, body: dict[str, Any], na
     assert response.json is not None
     assert (response.status_code, response.json["type"]) == (400, "/problems/invalid-request")
     assert named in response.json["detail"]
+
+
+@pytest.mark.parametrize("query", ["as_of=20260305", "since=1772705400", "until=-5", "since=2026-03-05T10:00:00"])
+def test_a_time_in_a_query_is_written_out(app: Function, query: str) -> None:
+    """20260305 is a day to whoever writes it, and was the 234th of 1970."""
+    response = app.get(f"{ALEX}/log?{query}")
+    assert response.json is not None
+    assert response.status_code == 400
+    assert response.json["detail"].startswith(query.partition("=")[0])
+
+
+@pytest.mark.parametrize("written", ["2026-03-05T10:00:00Z", "2026-03-05T10:00:00.25Z", "2026-03-05 10:00:00+05:45"])
+def test_a_time_may_be_written_as_rfc_3339_says(app: Function, written: str) -> None:
+    assert app.get(f"{ALEX}/log?since={quote(written)}").status_code == 200
+    assert app.post(f"{ALEX}/context", {"query": "x", "as_of": written}).status_code in (200, 404)
+
+
+@pytest.mark.parametrize("offset", ["+23:59", "-23:59", "+14:00", "-00:00"])
+def test_a_time_of_any_zone_can_be_remembered(app: Function, offset: str) -> None:
+    at = f"2026-03-05T10:00:00{offset}"
+    session = {"session_id": f"zone {offset}", "messages": [{"role": "user", "content": "hi", "at": at}]}
+    assert app.post(f"{ALEX}/sessions", session).status_code == 201
+    message = {"role": "user", "content": "hi", "at": at}
+    assert app.post(f"{ALEX}/messages", {"conversation": offset, "messages": [message]}).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("DELETE", ""), ("GET", ""), ("PUT", ""), ("POST", "/forget"), ("POST", "/consolidate"), ("POST", "/run")],
+)
+def test_a_parameter_that_an_address_does_not_take_is_named(app: Function, method: str, path: str) -> None:
+    """`dry_run` belongs in the body of some; overlooked, it would have erased."""
+    body: dict[str, str] | None = None if method in ("GET", "DELETE") else {}
+    response = app.call(method, f"{ALEX}{path}?dry_run=true", body)
+    assert response.json is not None
+    assert (response.status_code, response.json["type"]) == (400, "/problems/invalid-request")
+    assert response.json["detail"].startswith("dry_run:")
+    assert app.get(ALEX).status_code == 200
 
 
 @pytest.mark.parametrize(
