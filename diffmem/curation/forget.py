@@ -1,13 +1,15 @@
 """Forgetting: what goes when a text, a file or a session is to be gone from head and history.
 
-    text       in memory files each line that holds it goes; in archived sessions, front matter and commit messages
-               the text itself is replaced by `[forgotten]`; a file named after it goes whole
-    file       goes whole, wherever in history it stands
+    text       in memory files each line that holds it goes; in archived sessions, front matter, commit messages and
+               names of authors the text itself is replaced by `[forgotten]`; a file named after it goes whole, and so
+               does one in a folder named after it
+    file       goes whole, wherever in history it stands; commit messages lose its path
     session    its archive goes, each line that cites it, and what its commits say; an entity file that is left
                without a fact goes too, since its name came from there
 
-*Covered*: case, Unicode form (NFC, NFD, NFKC) and line breaks between the words of a text. *Not covered*: paraphrases
-and translations; what merely mentions a forgotten file or session elsewhere is listed, not changed.
+*Covered*: case, Unicode form (NFC, NFD, NFKC), line breaks between the words of a text, and the ways in which JSON and
+YAML write it. *Not covered*: paraphrases and translations; a folder whose name is one plain word, as those of the kinds
+are; what merely mentions a forgotten file or session elsewhere in the files is listed, not changed.
 """
 
 import json
@@ -35,6 +37,8 @@ MIN_TEXT_CHARS = 3
 
 _MIN_NAME_CHARS = 3
 _MAX_MENTIONS = 500
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
+_SESSION_ID = re.compile(r"^Session-Id: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,25 @@ class Oblivion:
         return encoded(kept)
 
     def message(self, text: str) -> str:
-        """What a commit message becomes."""
-        if any(f"Session-Id: {known}\n" in text + "\n" for known in self.session_ids):
+        """What a commit message becomes, or the name or address of an author."""
+        named = _SESSION_ID.findall(text)
+        if any(known in self.session_ids or self._is_after_a_text(stem(known)) for known in named):
             kept = [line for line in text.splitlines() if line.startswith(("Tx: ", "Writer: ", "Model: "))]
             return "\n".join(("A session that was forgotten", "", *kept)) + "\n"
+        for path in self.paths | self.gone:
+            text = text.replace(path, FORGOTTEN)
+        for wanted in self.slugs:
+            text = re.sub(rf"(?<!\w){re.escape(wanted)}(?!\w)", FORGOTTEN, text)
         return self._replaced(text)
 
     def _is_named_after(self, path: str) -> bool:
-        name = path.rpartition("/")[2].removesuffix(".md")
-        return any(re.search(rf"(?:^|-){re.escape(wanted)}(?:-|$)", name) for wanted in self.slugs)
+        *folders, name = path.removesuffix(".md").split("/")
+        return any(map(self._is_after_a_text, [name, *(one for one in folders if not _PLAIN_WORD.fullmatch(one))]))
+
+    def _is_after_a_text(self, name: str) -> bool:
+        """Whether the words of a text stand in a file's name, as a slug or as a person wrote them."""
+        names = {name, slug(name)}
+        return any(re.search(rf"(?:^|-){re.escape(one)}(?:-|$)", known) for one in self.slugs for known in names)
 
     def _memory(self, text: str) -> str:
         """Without the lines that hold a text or cite a session; front matter keeps its lines, without the text."""
@@ -152,9 +166,13 @@ def _facts(path: str, data: bytes) -> int:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """`text` in any case and Unicode form, with any blanks between its words."""
+    """`text` in any case and Unicode form, with any blanks between its words, as such or as JSON and YAML write it."""
     forms = {unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")} | {text}
     # Names and ids of messages stand in JSON, where some characters are escaped (memory.sessions).
-    forms |= {json.dumps(form, ensure_ascii=False)[1:-1].replace("--", r"\u002d\u002d") for form in forms}
+    quoted = {json.dumps(form, ensure_ascii=False)[1:-1] for form in forms}
+    escaped = {form.replace("--", r"\u002d\u002d") for form in quoted} | {json.dumps(form)[1:-1] for form in forms}
+    # In front matter YAML has escapes of its own, and doubles a quote between single ones (YAML 1.2, 5.7 and 7.3.2).
+    escaped |= {form.encode("ascii", "backslashreplace").decode() for form in quoted}
+    forms |= quoted | escaped | {form.replace("'", "''") for form in forms}
     spellings = sorted({r"\s+".join(re.escape(word) for word in form.split()) for form in forms}, key=len, reverse=True)
     return re.compile("|".join(spellings), re.IGNORECASE)

@@ -3,8 +3,9 @@
 One `git log` gives every commit with what it changed; each content is judged once for each path it had; one fast-import
 writes what is new. Commits that neither they nor their ancestors are touched keep their shas.
 
-*Covered*: authors, dates (with their zones), parents, merges, modes, links and submodules stay. *Not covered*:
-signatures of commits (they would no longer hold) and encoding headers (messages become UTF-8).
+*Covered*: dates (with their zones), parents, merges, modes, links and submodules stay, and so do authors, unless their
+names or addresses are reworded as messages are. *Not covered*: signatures of commits (they would no longer hold) and
+encoding headers (messages become UTF-8).
 """
 
 import re
@@ -29,6 +30,7 @@ _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
 _FORMAT = "--format=format:" + "".join(f"{part}%x00" for part in _FIELDS)
 _WITH_CONTENT = ("100644", "100755", "120000")
 _NOT_IN_NAMES = str.maketrans("", "", "<>\n")
+_WHO = re.compile(r"([^<]*)<([^>]*)>(.*)")
 _RAW_DATE = re.compile(r"[0-9]{1,18} [+-][0-9]{4,7}")
 _LOT = 1000
 
@@ -130,7 +132,8 @@ def rewrite(
 ) -> Rewriting:
     """The history of `head` written again into `scratch`, where anything changes.
 
-    `transform` gives the content that replaces one, or None to remove the file; `reword` the message that replaces one.
+    `transform` gives the content that replaces one, or None to remove the file; `reword` the message, the name or the
+    address that replaces one.
     With `drop_empty`, commits of which nothing is left go; else they stay, empty.
     """
     commits = past_commits(scratch.borrowed(head), head, deadline)
@@ -160,8 +163,12 @@ class _Plan:
     def stream(self, commits: Sequence[PastCommit]) -> Iterator[bytes]:
         """The stream; `places` is filled on the way, with marks (`:7`) for what is written."""
         for commit in commits:
-            message = self._reword(commit.message)
-            if message == commit.message and not self._is_touched(commit):
+            reworded = commit._replace(
+                message=self._reword(commit.message),
+                author=self._who(commit.author),
+                committer=self._who(commit.committer),
+            )
+            if reworded == commit and not self._is_touched(commit):
                 continue
             effective = [step for step in commit.steps if self._is_effective(step)]
             if self._drop_empty and commit.steps and not effective and len(commit.parents) == 1:
@@ -170,9 +177,14 @@ class _Plan:
                 continue
             self.marks += 1
             self.places[commit.sha] = f":{self.marks}"
-            yield from self._commit(
-                commit, message, {step.path: self._outcome(step.path, step.new) for step in effective}
-            )
+            yield from self._commit(reworded, {step.path: self._outcome(step.path, step.new) for step in effective})
+
+    def _who(self, signature: str) -> str:
+        """`Name <address> date` with name and address reworded."""
+        found = _WHO.fullmatch(signature)
+        assert found is not None  # `_signature` made it
+        name, address = (self._reword(part).translate(_NOT_IN_NAMES) if part else "" for part in found.group(1, 2))
+        return f"{name}<{address}>{found[3]}"
 
     def _is_touched(self, commit: PastCommit) -> bool:
         return any(parent in self.places for parent in commit.parents) or any(
@@ -194,14 +206,12 @@ class _Plan:
     def _place(self, sha: str) -> str:
         return self.places.get(sha, sha)
 
-    def _commit(
-        self, commit: PastCommit, message: str, outcomes: Mapping[str, tuple[str, str | bytes] | None]
-    ) -> Iterator[bytes]:
+    def _commit(self, commit: PastCommit, outcomes: Mapping[str, tuple[str, str | bytes] | None]) -> Iterator[bytes]:
         if not commit.parents:
             yield b"reset refs/heads/main\n\n"
         yield b"commit refs/heads/main\nmark :%d\n" % self.marks
         yield _text(f"author {commit.author}\ncommitter {commit.committer}\n")
-        yield data(_text(message))
+        yield data(_text(commit.message))
         for word, parent in zip(("from", *("merge" for _ in commit.parents[1:])), commit.parents, strict=False):
             yield f"{word} {self._place(parent)}\n".encode()
         for path in (path for path, outcome in outcomes.items() if outcome is None):

@@ -130,9 +130,9 @@ class Repositories:
         """What came of writing a memory's whole history again, and of deleting the old one.
 
         `transform` gives for a path and a content the one that replaces it, or None to remove the file; it is asked
-        once for each pair that ever was. `reword` gives for a message the one that replaces it. Authors and dates
-        stay. Commits that are left with nothing stay too, empty, unless `drop_empty`. With `dry_run` nothing is
-        written.
+        once for each pair that ever was. `reword` gives for a message, and for the name and the address of an author,
+        the one that replaces it. Dates stay. Commits that are left with nothing stay too, empty, unless `drop_empty`.
+        With `dry_run` nothing is written.
 
         Raises:
             UnknownUser: there is no memory.

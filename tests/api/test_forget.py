@@ -109,6 +109,40 @@ def test_a_session_takes_with_it_what_cites_it(app: Function, tmp_path: Path) ->
     assert app.get(f"{ALEX}/files/sessions/2026/03/02-other.md").status_code == 200
 
 
+def test_a_file_or_folder_that_a_person_named_goes_with_its_name(app: Function, tmp_path: Path) -> None:
+    name = "Zoë O'Neil"
+    for path in (f"memories/people/{name}.md", f"memories/{name}/notes.md", f"memories/people/With {name}, 2024.md"):
+        _write(app, path, "---\nname: Friend\n---\n\n- Rows. \n")
+    _write(app, "memories/people/maya.md", "# Maya\n\n- Tea.\n")
+    receipt = app.post(f"{ALEX}/forget", {"text": name}).get_json()
+    assert len(receipt["files"]) == 4  # and the manifest
+    assert _is_gone(tmp_path, name)
+    rows = app.get(f"{ALEX}/files").get_json()["files"]
+    assert [row["path"] for row in rows] == ["index.md", "memories/people/maya.md"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["'Zoë O''Neil'", '"Zo\\u00eb O\'Neil"', '"Zo\\xeb O\'Neil"', '"Zoe\\u0308 O\'Neil"', "Zoë\n  O'Neil"],
+)
+def test_a_text_in_front_matter_is_gone_however_it_is_written_there(app: Function, tmp_path: Path, name: str) -> None:
+    _write(app, "memories/people/friend.md", f"---\nname: Friend\ncues: [{name}]\n---\n\n- Rows.\n")
+    app.post(f"{ALEX}/forget", {"text": "Zoë O'Neil"})
+    everything = _objects(tmp_path / "bucket")
+    assert name.encode() not in everything
+    assert _is_gone(tmp_path, "Zoë O'Neil")
+
+
+def test_commit_messages_do_not_keep_a_name_as_the_name_of_a_file_or_session(app: Function, tmp_path: Path) -> None:
+    message = {"role": "user", "content": "Hello"}
+    app.post(f"{ALEX}/messages", {"conversation": "Zoë O'Neil", "messages": [message]})
+    _write(app, "memories/people/zoë-o-neil.md", "# Friend\n\n- Rows.\n")
+    _write(app, "memories/people/ruben.md", "# Friend\n\n- Rows.\n")
+    app.post(f"{ALEX}/forget", {"text": "Zoë O'Neil", "files": ["memories/people/ruben.md"]})
+    assert _is_gone(tmp_path, "zoë-o-neil")
+    assert _is_gone(tmp_path, "ruben")
+
+
 def test_what_merely_mentions_a_forgotten_file_is_listed(app: Function, tmp_path: Path) -> None:
     _write(app, "memories/people/ruben.md", f"---\nname: Ruben\n---\n\n- {CANARY}\n")
     _write(

@@ -97,6 +97,17 @@ def test_authors_dates_trailers_and_order_stay(repositories: Repositories) -> No
     assert [commit.sha for commit in before if commit.sha not in done.commits] == [before[2].sha, before[3].sha]
 
 
+def test_a_name_of_an_author_is_reworded_like_a_message(repositories: Repositories, bucket: Hooked) -> None:
+    change = Change({"a.md": b"x\n"}, "Say x", author=f"Maya {CANARY.decode()}")
+    repositories.commit(USER, lambda snapshot: change, deadline(), create=True).snapshot.close()
+    repositories.commit(USER, append("a.md", "y"), deadline()).snapshot.close()
+    done = repositories.rewrite(USER, forget, deadline(), reword=reword)
+    assert (len(done.commits), done.files) == (2, ())
+    assert CANARY not in inflated(bucket)
+    assert b"author Maya it <" in inflated(bucket)
+    assert fsck(bucket) == ""
+
+
 @pytest.mark.parametrize("drop_empty", [False, True])
 def test_a_commit_that_is_left_with_nothing_stays_empty_or_goes(repositories: Repositories, drop_empty: bool) -> None:
     for number, files in enumerate([{"a.md": "x\n"}, {"secret.md": "1"}, {"secret.md": "2"}, {"b.md": "y\n"}]):
