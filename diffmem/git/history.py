@@ -41,11 +41,12 @@ def log(
     """
     args = ["log", "-z", "--name-only", "--no-renames", "--full-diff", "--diff-merges=first-parent", "--date=raw"]
     args += ["--encoding=UTF-8", _FORMAT]
-    args += [f"--max-count={max_count}"] if max_count is not None else []
-    args += [f"--max-age={math.ceil(since.timestamp())}"] if since else []
+    args += [f"--max-count={max_count}"] if max_count is not None and since is None else []
     args += [f"--min-age={math.floor(until.timestamp())}"] if until else []
     finished = run(checkout, [*args, rev, "--", *paths], deadline, extra={"GIT_LITERAL_PATHSPECS": "1"})
-    return tuple(_commits(finished.output.decode("utf-8", "replace")))
+    commits = _commits(finished.output.decode("utf-8", "replace"))
+    # Not by git, which stops at old commits: an imported history may have been recorded in any order.
+    return tuple(one for one in commits if since is None or one.recorded_at >= since)[:max_count]
 
 
 def _commits(output: str) -> Iterator[Commit]:

@@ -271,6 +271,27 @@ def test_a_commit_happens_at_its_moment_whatever_its_zone(scratch: Scratch, offs
     assert datetime.fromisoformat(shown) == moment
 
 
+def test_commits_that_were_not_recorded_in_their_order_are_found_by_their_times(scratch: Scratch) -> None:
+    """git stops looking when some commits in a row are too old."""
+    days = [3, 30, *range(4, 18)]
+    parents = ["", *(f"from :{mark}\n" for mark in range(1, len(days)))]
+    stream = [
+        commit(f"day {day}", mark=mark, parents=parent, who=f"A <a@b> {day * 86400} +0000")
+        for mark, (day, parent) in enumerate(zip(days, parents, strict=True), 1)
+    ]
+    head = load(scratch, "".join(stream))
+
+    def subjects(since: int, until: int, max_count: int | None = None) -> list[str]:
+        first, last = (datetime.fromtimestamp(day * 86400, UTC) for day in (since, until))
+        found = history.log(scratch.checkout, head, deadline(), since=first, until=last, max_count=max_count)
+        return [one.subject for one in found]
+
+    assert subjects(29, 31) == ["day 30"]
+    assert subjects(3, 4) == ["day 4", "day 3"]
+    assert subjects(16, 40) == ["day 17", "day 16", "day 30"]
+    assert subjects(16, 40, 2) == ["day 17", "day 16"]
+
+
 @pytest.mark.parametrize("path", HURTFUL)
 def test_a_path_that_could_hurt_has_a_reason(path: str) -> None:
     assert unsafe_reason(path)
