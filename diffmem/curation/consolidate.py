@@ -16,6 +16,7 @@ from diffmem.curation.moves import make_steps
 from diffmem.curation.proposal import PROPOSAL_SCHEMA, Proposal, Step, parse_proposal, parse_proposal_lines
 from diffmem.curation.suspects import suspicions
 from diffmem.curation.weave import weave
+from diffmem.errors import Conflict
 from diffmem.limits import Deadline
 from diffmem.memory import INDEX_PATH, PROFILE_PATH, SETTINGS_PATH, is_entity_path, parse_settings
 from diffmem.memory.markdown import merge_duplicates
@@ -76,12 +77,14 @@ def consolidate(
 
     Raises:
         UnknownUser: there is no such memory.
+        Conflict: something was forgotten meanwhile, which the model may have seen.
         StorageUnavailable: nothing was changed.
     """
     started = deadline.remaining()
     with repositories.open(user, deadline) as snapshot:
         outcome = _asked(snapshot, tool, model, deadline, tools)
-        order = _Order(_only(outcome.answer or Proposal(), tools), tools, now, model.name if model else None)
+        proposal = _only(outcome.answer or Proposal(), tools)
+        order = _Order(proposal, tools, now, model.name if model else None, snapshot.epoch)
         failed = () if outcome.answer else (f"no proposal: {outcome.stop_reason}: {outcome.detail}"[:300],)
         change = order.change(snapshot)
         diff = _diff(snapshot, change) if change else ""
@@ -101,11 +104,12 @@ def consolidate(
 
 
 class _Order:
-    """A proposal, and what the last head that was shown makes of it."""
+    """A proposal, and what the last head that was shown makes of it; `epoch` is that of the history it was made for."""
 
     def __init__(
-        self, proposal: Proposal, tools: Sequence[ConsolidationTool], now: datetime, model: str | None
+        self, proposal: Proposal, tools: Sequence[ConsolidationTool], now: datetime, model: str | None, epoch: int
     ) -> None:
+        self._epoch = epoch
         self.proposal, self._tools, self._now, self._model = proposal, tools, now, model
         self.made: tuple[Step, ...] = ()
         self.removed: tuple[str, ...] = ()
@@ -113,6 +117,8 @@ class _Order:
 
     def change(self, snapshot: Snapshot) -> Change | None:
         """What to write at this head; None where all is in order."""
+        if snapshot.epoch != self._epoch:
+            raise Conflict("something was forgotten meanwhile; asking again is safe")
         workspace = _workspace(snapshot)
         settings = parse_settings(workspace.text(SETTINGS_PATH).encode("utf-8", "replace"))
         refused = make_steps(self.proposal, workspace, settings)

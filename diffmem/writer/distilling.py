@@ -4,7 +4,8 @@
     one repair        of edits that do not apply, while time remains
     one commit        the edits on the newest head, and the session's state, so that both changed together
 
-Another instance may have distilled or replaced the session meanwhile: then nothing is written.
+Another instance may have distilled or replaced the session meanwhile: then nothing is written. Where something was
+forgotten meanwhile, the model may have seen it: the session stays pending.
 """
 
 from dataclasses import dataclass, field, replace
@@ -131,7 +132,8 @@ class _Distiller:
 
     def _committed(self, plan: EditPlan) -> Distillation:
         others = self._others()
-        writing = _Writing(plan, self._session, self._path, self._model.name, (self._snapshot.head, self._workspace))
+        prepared = (self._snapshot.head, self._workspace)
+        writing = _Writing(plan, self._session, self._path, self._model.name, self._snapshot.epoch, prepared)
         committed = self._repositories.commit(self._snapshot.user, writing.change, self._deadline)
         with committed.snapshot as after:
             use = StorageUse(after.requests, after.bytes)
@@ -164,19 +166,26 @@ class _Distiller:
 class _Writing:
     """An edit plan to be written, and what the last head that was shown made of it.
 
-    `prepared` is a head and the files as the plan leaves them there.
+    `epoch` is that of the history which the model was shown, `prepared` a head of it and the files as the plan leaves
+    them there.
     """
 
     def __init__(
-        self, plan: EditPlan, session: Session, path: str, model: str, prepared: tuple[str, Workspace]
+        self, plan: EditPlan, session: Session, path: str, model: str, epoch: int, prepared: tuple[str, Workspace]
     ) -> None:
         self._plan, self._session, self._path, self._model = plan, session, path, model
-        self._prepared = prepared
+        self._epoch, self._prepared = epoch, prepared
         self.problems: tuple[Problem, ...] = ()
         self.is_superseded = False
 
     def change(self, snapshot: Snapshot) -> Change | None:
-        """The edits on this head; None where the session is not what was distilled, or was distilled by others."""
+        """The edits on this head; None where the session is not what was distilled, or was distilled by others.
+
+        Raises:
+            Conflict: the history was rewritten since the model saw it.
+        """
+        if snapshot.epoch != self._epoch:
+            raise Conflict("something was forgotten while the model thought")
         path = find_session(snapshot.paths(), stem_of(self._path) or "")
         data = snapshot.read(path) if path else b""
         head = parse_head(data)

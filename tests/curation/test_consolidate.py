@@ -14,7 +14,7 @@ from diffmem.curation.consolidate import ALL_TOOLS, Consolidated, ConsolidationT
 from diffmem.curation.moves import make_steps
 from diffmem.curation.proposal import Proposal, Step, parse_proposal, parse_proposal_lines
 from diffmem.curation.suspects import OVERGROWN_CHARS, suspicions
-from diffmem.errors import InvalidPlan, ModelError, UnknownUser
+from diffmem.errors import Conflict, InvalidPlan, ModelError, UnknownUser
 from diffmem.limits import Deadline
 from diffmem.memory import parse_entity
 from diffmem.memory.facts import fact_key
@@ -188,6 +188,17 @@ def test_the_model_is_shown_what_may_need_it(world: World) -> None:
     shown = said(model.asked[0])
     assert f"{SMITH}, {MAYA}: the name of one is part of the other's" in shown
     assert "Met in 2019." in shown and "Nurse at Acme" in shown
+
+
+def test_what_was_forgotten_while_the_model_thought_does_not_come_back(world: World) -> None:
+    def forget(_: Any) -> str:
+        other = World(world.folder, "another").repositories
+        other.rewrite(USER, lambda path, data: data.replace(b"Maya Smith", b"she"), Deadline(60))
+        return answer(MERGE, summary="Maya Smith is Maya")
+
+    with pytest.raises(Conflict, match="forgotten"):
+        run(world, [forget])
+    assert "Maya Smith" not in str((world.files(), world.log()))
 
 
 def test_a_user_who_is_not_there_has_nothing_to_consolidate(tmp_path: Path) -> None:

@@ -7,10 +7,25 @@ from typing import Any
 import pytest
 
 from diffmem.claims import Claims
+from diffmem.curation.forget import oblivion
 from diffmem.errors import DiffMemError, ModelError, ModelTimeout, StorageUnavailable
+from diffmem.limits import Deadline
 from diffmem.memory import Message, parse_session
 from tests.support.scripted_model import ScriptedModel, edits, runs, said
-from tests.writer.world import AT, BEGAN, CREATE, DIET, MAYA, NURSE, SAID, World, facts, session
+from tests.writer.world import (
+    AT,
+    BEGAN,
+    CREATE,
+    DIET,
+    MAYA,
+    NURSE,
+    SAID,
+    SECONDS,
+    USER,
+    World,
+    facts,
+    session,
+)
 
 SESSION_PATH = "sessions/2026/03/05-dinner.md"
 GOOD = edits(CREATE, NURSE, BEGAN, DIET, summary="Maya works at Acme as a nurse")
@@ -252,6 +267,20 @@ def test_a_session_that_was_replaced_while_the_model_thought_is_not_distilled(wo
     assert done.pending
     files = world.files()
     assert set(files) == {SESSION_PATH} and "state: pending\n" in files[SESSION_PATH]
+
+
+def test_what_was_forgotten_while_the_model_thought_does_not_come_back(world: World) -> None:
+    def forget(_: Any) -> str:
+        forgotten = oblivion(texts=["Maya"])
+        other = World(world.folder, "another").repositories
+        other.rewrite(USER, forgotten.content, Deadline(SECONDS), reword=forgotten.message)
+        return GOOD
+
+    done = world.remember(ScriptedModel([forget]))
+    assert done.pending
+    assert any("forgotten" in warning for warning in done.warnings)
+    assert "Maya" not in str((world.files(), world.log()))
+    assert not world.remember(ScriptedModel([edits(DIET)])).pending
 
 
 def test_an_edit_by_hand_while_the_model_thought_is_respected(world: World) -> None:
