@@ -97,9 +97,11 @@ class Place:
         if self.key_file is None:
             return self.environment.get("DIFFMEM_KEY") or None
         try:
-            return self.key_file.read_text().strip()
+            return self.key_file.read_text(encoding="utf-8").strip()
         except OSError as error:
             raise Failed(f"the key's file {str(self.key_file)!r} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise Failed(f"the key's file {str(self.key_file)!r} holds no key: it is no text") from error
 
 
 def file_path(path: str) -> str:

@@ -19,12 +19,10 @@ _DEFAULT_USER = "me"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. Errors are one line on standard error."""
     options = parsed(arguments)
-    module, _, function = options.run.partition(":")
-    command: Command = getattr(importlib.import_module(f"diffmem.cli.{module}"), function)
     user = options.user or os.environ.get("DIFFMEM_USER") or _DEFAULT_USER
     place = Place(user, options.url, options.key_file, options.store, os.environ)
     try:
-        return command(options, place)
+        return _command(options.run)(options, place)
     except Misused as error:
         return _complain(str(error), 2)
     except Failed as error:
@@ -36,6 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error), 1)
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
+
+
+def _command(run: str) -> Command:
+    module, _, function = run.partition(":")
+    command: Command = getattr(importlib.import_module(f"diffmem.cli.{module}"), function)
+    return command
 
 
 def _complain(message: str, code: int) -> int:

@@ -40,6 +40,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     made = parser()
     options, rest = made.parse_known_args(arguments)
     options.rest = rest
+    for name in ("user", "url", "store"):
+        if getattr(options, name, None) == "":
+            made.error(f"argument --{name}: it is empty; leave it out for the default")
     if rest and options.command != "evals":
         made.error(f"unrecognized arguments: {' '.join(rest)}")
     return options

@@ -20,10 +20,14 @@ _FINAL = (401, 403)
 
 @dataclass
 class _Tally:
-    """What became of the items."""
+    """What became of the items, and how often the next one may be sent again where we are told to wait.
+
+    An outage is waited for once: the items after one that waited in vain are tried once each, until one goes through.
+    """
 
     statuses: Counter[str] = field(default_factory=Counter)
     pending: int = 0
+    patience: int = _PATIENCE
     skipped: list[dict[str, str]] = field(default_factory=list)
     failed: list[dict[str, str]] = field(default_factory=list)
 
@@ -83,22 +87,34 @@ def _one(
     defaults = {"mode": options.mode, "time_budget_s": options.time_budget_s}
     defaults |= {"timezone": options.timezone} if options.timezone else {}
     try:
-        tally.add(_patiently(memory, place, {**defaults, **item.body}, sleep))
+        tally.add(_patiently(memory, place, {**defaults, **item.body}, tally.patience, progress, sleep))
+        tally.patience = _PATIENCE
     except Failed as error:
         if error.status in _FINAL or error.slug == "no-answer":
             raise
+        if error.status in _WAITED_FOR:
+            tally.patience = 0
         tally.failed.append({"item": item.name, "reason": str(error)})
         progress.say(f"failed {item.name}: {error}")
 
 
-def _patiently(memory: Access, place: Place, body: dict[str, Any], sleep: Callable[[float], None]) -> dict[str, Any]:
+def _patiently(
+    memory: Access,
+    place: Place,
+    body: dict[str, Any],
+    patience: int,
+    progress: Progress,
+    sleep: Callable[[float], None],
+) -> dict[str, Any]:
     """The answer, asked for again where we are told to wait; a session that is sent twice is one session."""
-    for left in range(_PATIENCE, -1, -1):
+    for left in range(patience, -1, -1):
         try:
             answer: dict[str, Any] = memory.send("POST", place.path("sessions"), body=body).data
             return answer
         except Failed as error:
             if error.status not in _WAITED_FOR or not left:
                 raise
-            sleep(min(_MAX_WAIT_SECONDS, error.retry_after_seconds or 1.0))
+            seconds = min(_MAX_WAIT_SECONDS, error.retry_after_seconds or 1.0)
+            progress.say(f"waiting {seconds:.0f} s: {error}")
+            sleep(seconds)
     raise AssertionError("the last try returns or raises")

@@ -1,7 +1,8 @@
 """The routes of the contract on a server, over HTTP.
 
 *Covered*: no redirection is followed, so that the key goes where it was meant to go and nowhere else; whoever sends it
-without TLS to another machine is told. *Not covered*: certificates of one's own; Python's `SSL_CERT_FILE` names them.
+without TLS to another machine is told. An answer that breaks off, or that no DiffMem gives (a page to log in at), is
+never taken for one. *Not covered*: certificates of one's own; Python's `SSL_CERT_FILE` names them.
 """
 
 import http.client
@@ -13,12 +14,13 @@ import urllib.request
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, BinaryIO, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 from diffmem.cli.access import SECONDS, Failed, Misused, Reply, nothing
 from diffmem.cli.output import note
 
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+_FILES = ("application/x-git-bundle", "text/x-diff")
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -43,7 +45,9 @@ class _Body(io.RawIOBase):
         try:
             part = self._response.read(len(buffer))
         except (OSError, http.client.HTTPException) as error:
-            raise Failed("the server's answer broke off", slug="no-answer") from error
+            raise _broken_off() from error
+        if not part and self._response.length:  # http.client is silent where a Content-Length was promised
+            raise _broken_off()
         buffer[: len(part)] = part
         return len(part)
 
@@ -57,9 +61,9 @@ class Remote:
     """An `Access` to the server at `url`, with a key where one is needed."""
 
     def __init__(self, url: str, key: str | None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise Misused(f"--url must be 'http://HOST:PORT' or 'https://HOST', not {url!r}")
+        parts = _parts(url)
+        if key and not (key.isascii() and key.isprintable()):
+            raise Failed("the key is no key: it has other characters than ASCII's, or a line break in it")
         if key and parts.scheme == "http" and parts.hostname not in _THIS_MACHINE:
             note(f"the key travels to {parts.hostname} for everybody on the way to read: use https")
         self.where = url.rstrip("/")
@@ -86,9 +90,12 @@ class Remote:
             reason = getattr(error, "reason", None) or error
             raise Failed(f"no answer from {self.where}: {reason}", slug="no-answer") from error
         answer = io.BufferedReader(_Body(response))
-        if response.headers.get_content_type() != "application/json":
+        media_type = response.headers.get_content_type()
+        if media_type in _FILES and "X-Request-Id" in response.headers:
             return Reply(response.status, None, answer)
         with answer:
+            if media_type != "application/json" or "X-Request-Id" not in response.headers:
+                raise Failed(f"{self.where} is no DiffMem: it answered {media_type}", slug="not-diffmem")
             try:
                 return Reply(response.status, json.load(answer), nothing())
             except ValueError as error:
@@ -114,6 +121,27 @@ class Remote:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of a server's address.
+
+    Raises:
+        Misused: it is none.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    if "@" in parts.netloc:
+        raise Misused("--url takes no name and no password: a key goes into DIFFMEM_KEY or --key-file")
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise Misused(f"--url must be 'http://HOST:PORT' or 'https://HOST', not {url!r}")
+    return parts
+
+
+def _broken_off() -> Failed:
+    return Failed("the server's answer broke off", slug="no-answer")
 
 
 def _failed(error: urllib.error.HTTPError) -> Failed:

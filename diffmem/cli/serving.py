@@ -5,10 +5,12 @@ import os
 import sys
 from pathlib import Path
 
+from diffmem.api.application import check_configuration
 from diffmem.cli.access import Misused, Place
 from diffmem.cli.direct import translated
 from diffmem.cli.output import note
 from diffmem.config import Config
+from diffmem.http.auth import Authenticator
 
 _SOURCE = Path(__file__).parent.parent.parent / "main.py"
 
@@ -21,6 +23,8 @@ def serve(options: argparse.Namespace, place: Place) -> int:
         raise Misused(f"serve: --port must be from 1 to 65535, not {options.port}")
     with translated():
         config = Config.from_environment(place.configured())
+        check_configuration(config)
+        Authenticator(config)
     if not options.quiet:
         note(f"serving {config.store} at http://{options.host}:{options.port}; the page for it is at /docs")
     command = [sys.executable, "-m", "functions_framework", "--target", "diffmem", "--source", str(_SOURCE)]

@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,7 +47,8 @@ def _write(file: BinaryIO, target: Path) -> int:
     except OSError as error:
         raise Failed(f"{str(target)!r} cannot be written: {error.strerror}") from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
     return target.stat().st_size
 
 

@@ -152,6 +152,7 @@ def test_a_memory_is_taken_along_and_brought_back(remembered: Path, diffmem: Com
     assert diffmem("export", "me.bundle").code == 2
     assert json.loads(diffmem("export", "me.bundle", "--force", "--json").out)["bytes"] > 100
     assert diffmem("export", "nowhere/me.bundle").err.startswith("diffmem: 'nowhere/me.bundle' cannot be written")
+    assert diffmem("export", "me.bundle/x").err.startswith("diffmem: 'me.bundle/x' cannot be written")
     assert diffmem("import", "me.bundle", "-u", "alex").out.startswith("imported: 2 commits of branch 'main'")
     assert "nothing was changed" in diffmem("import", "me.bundle", "-u", "alex").out
     assert diffmem("log", "-u", "alex").out == diffmem("log").out
@@ -199,6 +200,12 @@ def test_evals_are_handed_over(diffmem: Command) -> None:
 def test_serve_checks_the_configuration_first(diffmem: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIFFMEM_AUTH", "maybe")
     assert diffmem("serve").err.startswith("diffmem: DIFFMEM_AUTH must be one of")
+    monkeypatch.setenv("DIFFMEM_AUTH", "key")
+    monkeypatch.setenv("DIFFMEM_API_KEYS", "abc")
+    assert diffmem("serve").err.startswith("diffmem: DIFFMEM_API_KEYS: entry 1 must be")
+    monkeypatch.setenv("DIFFMEM_AUTH", "none")
+    monkeypatch.setenv("DIFFMEM_HOOKS", "[]")
+    assert diffmem("serve").err.startswith("diffmem: DIFFMEM_HOOKS must be")
     assert diffmem("serve", "--port", "0").code == 2
 
 

@@ -77,12 +77,23 @@ class Busy(Handler):
             detail = json.dumps({"type": "/problems/rate-limited", "detail": "too many"})
             self.answer(429, detail.encode(), Content_Type="application/problem+json", Retry_After="7")
         else:
-            self.answer(201, b'{"status": "committed", "pending": false}', Content_Type="application/json")
+            done = b'{"status": "committed", "pending": false}'
+            self.answer(201, done, Content_Type="application/json", X_Request_Id="1")
 
     def do_GET(self) -> None:
-        if self.path.endswith("/export"):
+        if self.path.startswith("/proxy"):
+            self.answer(200, b"<html>Log in", Content_Type="text/html")
+        elif self.path.startswith("/api"):
+            self.answer(200, b"{}", Content_Type="application/json")
+        elif self.path.startswith("/short"):
+            self.answer(
+                200, b"# v2 gi", Content_Type="application/x-git-bundle", X_Request_Id="1", Content_Length="100"
+            )
+            self.close_connection = True
+        elif self.path.endswith("/export"):
             self.send_response(200)
             self.send_header("Content-Type", "application/x-git-bundle")
+            self.send_header("X-Request-Id", "1")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             self.wfile.write(b"7\r\n# v2 gi\r\n")
@@ -90,15 +101,27 @@ class Busy(Handler):
         elif self.path.endswith("/log?limit=20"):
             self.answer(302, b"", Location="http://127.0.0.1:9/elsewhere")
         else:
-            self.answer(200, b"<html>", Content_Type="application/json")
+            self.answer(200, b"<html>", Content_Type="application/json", X_Request_Id="1")
+
+    do_PUT = do_GET
+
+
+class Away(Handler):
+    """Never gets at its bucket."""
+
+    def do_POST(self) -> None:
+        self.body()
+        self.server.owner.asked.append({})  # type: ignore[attr-defined]
+        detail = json.dumps({"type": "/problems/storage-unavailable", "detail": "the bucket is away"})
+        self.answer(503, detail.encode(), Content_Type="application/problem+json", Retry_After="5")
 
 
 class Waiting(Serving):
     """The server, and what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, handler: type[Handler] = Busy) -> None:
         self.asked: list[dict[str, str]] = []
-        super().__init__(Busy)
+        super().__init__(handler)
 
 
 @pytest.fixture
@@ -138,11 +161,49 @@ def test_a_redirection_is_not_followed_with_the_key(
     assert diffmem("log", "--url", busy.url).err == "diffmem: the server answered 302 Found\n"
 
 
-def test_an_answer_that_breaks_off_leaves_no_file(home: Path, diffmem: Command, busy: Waiting) -> None:
-    ended = diffmem("export", "me.bundle", "--url", busy.url)
+@pytest.mark.parametrize("prefix", ["", "/short"])
+def test_an_answer_that_breaks_off_leaves_no_file(home: Path, diffmem: Command, busy: Waiting, prefix: str) -> None:
+    ended = diffmem("export", "me.bundle", "--url", busy.url + prefix)
     assert (ended.code, ended.err) == (1, "diffmem: the server's answer broke off\n")
     assert list(home.iterdir()) == []
     assert "no JSON" in diffmem("log", "--limit", "3", "--url", busy.url).err
+
+
+@pytest.mark.parametrize("prefix", ["/proxy", "/api"])
+@pytest.mark.parametrize("line", ["log", "blame profile.md", "diff", "export me.bundle", "import bundle", "doctor"])
+def test_what_no_diffmem_answers_is_taken_for_nothing(
+    home: Path, diffmem: Command, busy: Waiting, prefix: str, line: str
+) -> None:
+    (home / "bundle").write_bytes(b"# v2 git bundle\n")
+    ended = diffmem(*line.split(), "--url", busy.url + prefix)
+    assert ended.code == 1
+    assert "is no DiffMem: it answered" in ended.err + ended.out
+    assert [path.name for path in home.iterdir()] == ["bundle"]
+
+
+@pytest.mark.parametrize("key", [b"\xff\xfe", b"one\ntwo", "ключ-ключ-ключ-ключ".encode()])
+def test_a_key_that_can_be_none_is_told(home: Path, diffmem: Command, busy: Waiting, key: bytes) -> None:
+    (home / "key").write_bytes(key)
+    ended = diffmem("log", "--url", busy.url, "--key-file", "key")
+    assert (ended.code, ended.err.startswith("diffmem: the key")) == (1, True)
+
+
+def test_an_outage_is_waited_for_once(home: Path, diffmem: Command) -> None:
+    (home / "talks.json").write_text(json.dumps(_bodies(4)))
+    waited: list[float] = []
+    with Waiting(Away) as server:
+        place = Place("me", server.url, None, None, {"DIFFMEM_KEY": KEY})
+        assert remember(_options(home / "talks.json"), place, sleep=waited.append) == 1
+    assert waited == [5.0] * 6
+    assert len(server.asked) == 7 + 3
+
+
+def test_who_waits_says_why(home: Path, busy: Waiting, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "talks.json").write_text(json.dumps(_bodies(1)))
+    options = _options(home / "talks.json")
+    options.quiet = False
+    remember(options, Place("me", busy.url, None, None, {"DIFFMEM_KEY": KEY}), sleep=lambda _: None)
+    assert "waiting 7 s: too many" in capsys.readouterr().err
 
 
 def test_a_key_that_goes_out_without_tls_is_told(diffmem: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,10 +214,22 @@ def test_a_key_that_goes_out_without_tls_is_told(diffmem: Command, monkeypatch: 
     assert KEY not in ended.err
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "http://", "file:///etc/passwd"])
+@pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "http://", "file:///etc/passwd", "http://[::1"])
 def test_an_address_that_is_no_server_is_told(diffmem: Command, url: str) -> None:
     ended = diffmem("log", "--url", url)
     assert (ended.code, ended.err.startswith("diffmem: --url must be")) == (2, True)
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated(diffmem: Command) -> None:
+    ended = diffmem("log", "--url", "https://me:hunter2@example.invalid")
+    assert (ended.code, "hunter2" in ended.err, "DIFFMEM_KEY" in ended.err) == (2, False, True)
+
+
+@pytest.mark.parametrize("option", ["--user", "--url", "--store"])
+def test_an_empty_option_is_not_the_default(diffmem: Command, option: str) -> None:
+    """`--url "$SERVER"` with nothing in it would else write into the store here."""
+    ended = diffmem("log", option, "")
+    assert (ended.code, f"{option}: it is empty" in ended.err) == (2, True)
 
 
 def test_a_server_does_the_same_as_a_store(home: Path, diffmem: Command, tmp_path: Path) -> None:
