@@ -4,6 +4,7 @@ The open session of a conversation is found in the files, not in the process: `s
 front matter. A silence longer than the gap closes it (`state: pending`), and the next message opens another.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ from diffmem.writer.pending import last_message_at
 
 DEFAULT_CONVERSATION = "chat"
 
-_RECENT = 50  # sessions of a conversation in which a message that comes again is looked for
+_RECENT = 50  # sessions of a conversation that are read for every message; older ones where one of them may be old
 _MAX_SESSION_BYTES = Limits().max_file_bytes // 2
 _MAX_PLAIN_CHARS = 30
 
@@ -112,12 +113,13 @@ class _Arrival:
 
     def change(self, snapshot: Snapshot) -> Change | None:
         """What to write at this head; None where every message is there already."""
-        recent = self._recent(snapshot)
+        paths = self._paths(snapshot)
+        recent = self._read(snapshot, paths[-_RECENT:])
         self.closed, self._files = [], {}
         self._stems = {found for path in snapshot.paths() if (found := stem_of(path))}
         zone = self.timezone or settings_of(snapshot).timezone
         current = self._open(recent)
-        new = _unknown(self.messages, recent.values())
+        new = self._new(snapshot, recent, paths[:-_RECENT])
         for message in new:
             current = self._appended(message, current, zone)
         if current and current.new:
@@ -129,12 +131,23 @@ class _Arrival:
             self.session_id = heads[self.path].session_id
         return self._written(len(new), current) if new and current else None
 
-    def _recent(self, snapshot: Snapshot) -> dict[str, bytes]:
-        """The latest sessions of the conversation, oldest first."""
-        prefix = f"{self._prefix}-"
-        paths = [path for path in snapshot.paths() if (stem_of(path) or "").startswith(prefix)][-_RECENT:]
+    def _paths(self, snapshot: Snapshot) -> list[str]:
+        """Where the sessions of the conversation lie, oldest first."""
+        name = re.compile(rf"{re.escape(self._prefix)}-\d{{4}}-\d\d-\d\d-[0-9a-f-]+")
+        return [path for path in snapshot.paths() if name.fullmatch(stem_of(path) or "")]
+
+    def _read(self, snapshot: Snapshot, paths: Sequence[str]) -> dict[str, bytes]:
         found = snapshot.read_all(paths)
         return {path: data for path, data in found.items() if parse_head(data).conversation == self.conversation}
+
+    def _new(self, snapshot: Snapshot, recent: dict[str, bytes], older: Sequence[str]) -> list[Message]:
+        """The messages that are not there yet. One that was said before the latest may be in any session."""
+        new = _unknown(self.messages, recent.values())
+        latest = last_message_at(recent[next(reversed(recent))]) if recent else self.now
+        if any(message.id and message.at and message.at <= latest for message in new):
+            for start in range(0, len(older), _RECENT):
+                new = _unknown(new, self._read(snapshot, older[start : start + _RECENT]).values())
+        return new
 
     def _open(self, recent: dict[str, bytes]) -> _Open | None:
         opened = [path for path, data in recent.items() if parse_head(data).state == "open"]
@@ -167,7 +180,7 @@ class _Arrival:
         """How the ids of the conversation's sessions begin: its slug where that says all, else with a hash."""
         plain = slug(self.conversation)
         says_all = plain == self.conversation and len(plain) <= _MAX_PLAIN_CHARS
-        return plain if says_all else f"{plain[:24]}-{short_hash(self.conversation)}"
+        return plain if says_all else f"{plain[:24].rstrip('-')}-{short_hash(self.conversation)}"
 
     def _written(self, count: int, current: _Open) -> Change:
         head = parse_head(self._files[current.path])

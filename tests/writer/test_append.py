@@ -58,6 +58,25 @@ def test_a_message_that_comes_again_after_its_session_closed_is_known(world: Wor
     world.append(message("two", 90, id="b"))
     again = world.append(message("one", 0, id="a"))
     assert again.status == "duplicate"
+
+
+def test_a_message_that_comes_again_after_many_sessions_is_known(world: World) -> None:
+    history = [message(f"m{n}", 60 * n, id=str(n)) for n in range(120)]
+    world.append(*history)
+    before = world.files()
+    assert world.append(history[0]).status == "duplicate"
+    assert world.append(*history).status == "duplicate"
+    assert world.files() == before
+    mixed = world.append(*history, message("new", 60 * 119 + 1, id="new"))
+    assert mixed.status == "appended"
+    assert sum(text.count("**user:**") for text in world.files().values()) == 121
+
+
+def test_sessions_of_a_conversation_whose_name_begins_alike_hide_no_open_one(world: World) -> None:
+    first = world.append(message("one", id="a"))
+    world.append(*[message(f"m{n}", 60 * n) for n in range(1, 60)], conversation="chat-work")
+    assert world.append(message("one", id="a")).status == "duplicate"
+    assert world.append(message("two", 60 * 60)).closed == (first.session_id,)
     assert said(world) == ["one"]
 
 
@@ -67,7 +86,7 @@ def test_messages_without_ids_may_be_equal(world: World) -> None:
 
 
 def test_conversations_are_apart_whatever_they_are_called(world: World) -> None:
-    names = ["work", "Work", "work/1", "会話", "x" * 200, "wo rk"]
+    names = ["work", "Work", "work/1", "会話", "x" * 200, "wo rk", "会" * 60, "é/" * 40]
     ids = [world.append(message(f"in {name}"), conversation=name).session_id for name in names]
     assert len(set(ids)) == len(names)
     again = [world.append(message("more", 1), conversation=name).session_id for name in names]
