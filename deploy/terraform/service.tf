@@ -105,7 +105,7 @@ resource "google_cloud_run_v2_job" "maintain" {
     template {
       service_account       = google_service_account.function.email
       execution_environment = "EXECUTION_ENVIRONMENT_GEN2"
-      timeout               = "3600s"
+      timeout               = "3900s" # it ends itself after an hour, and says what it did
       max_retries           = 1
 
       containers {

@@ -1,5 +1,6 @@
 """Housekeeping of one memory or of all: unfinished erasures, rebuilds, garbage. Safe beside readers and writers."""
 
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -38,13 +39,19 @@ Progress = Callable[[int, int, Maintained], None]
 
 def maintain(parts: Parts, user: str | None, deadline: Deadline, progress: Progress) -> tuple[Maintained, ...]:
     """See `Repositories.maintain`."""
-    uids = [parts.uid(user)] if user is not None else list(_uids(parts.bucket, deadline))
+    uids = [parts.uid(user)] if user is not None else _from_anywhere(list(_uids(parts.bucket, deadline)))
     done: list[Maintained] = []
     for uid in uids:
         deadline.check("maintenance")
         done.append(_maintain_one(parts, uid, user, deadline))
         progress(len(done), len(uids), done[-1])
     return tuple(done)
+
+
+def _from_anywhere(uids: list[str]) -> list[str]:
+    """All of them, beginning with any: where time is too short for all, it is not always the same who get no turn."""
+    begin = secrets.randbelow(len(uids)) if uids else 0
+    return [*uids[begin:], *uids[:begin]]
 
 
 def _uids(bucket: Bucket, deadline: Deadline) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Housekeeping: garbage goes, packs become one, and no reader or writer is disturbed."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -267,13 +266,37 @@ def test_packs_that_were_joined_leave_the_cache_of_every_process(tmp_path: Path,
     assert {path.stem for path in cache.rglob("*.pack")} == {f"pack-{t}" for t in stored_manifest(bucket).trailers}
 
 
-def test_what_killed_processes_left_in_the_cache_goes_after_an_hour(tmp_path: Path, bucket: Hooked) -> None:
+def test_what_killed_processes_left_in_the_cache_goes_and_what_others_are_making_stays(
+    tmp_path: Path, bucket: Hooked
+) -> None:
     cache = tmp_path / "cache"
-    machine(bucket, cache).create(USER, deadline())
-    (scratch,) = cache.glob("*/tmp")
-    for name, age in (("old", 4000), ("young", 10)):
-        (scratch / name).mkdir()
-        now = (scratch / name).stat().st_mtime
-        os.utime(scratch / name, (now - age, now - age))
-    machine(bucket, cache).commit(USER, append("log.md", "x"), deadline()).snapshot.close()
-    assert [path.name for path in scratch.iterdir()] == ["young"]
+    living = machine(bucket, cache)
+    living.create(USER, deadline())
+    (making,) = cache.glob("*/tmp")
+    (ours,) = making.iterdir()
+    (ours / "half").write_text("half")
+    for step in ("start", "write", "erase", "erase by a process that has done nothing yet"):
+        (making / "killed" / "objects").mkdir(parents=True)
+        (making / "killed" / "objects" / "pack").write_text("secret")
+        if step == "start":
+            other = machine(bucket, cache)
+            other.open(USER, deadline()).close()
+        elif step == "write":
+            other.rewrite(USER, lambda path, data: data, deadline(), reword=lambda message: message + "more\n")
+        elif step == "erase":
+            other.erase(USER, deadline())
+            living.create(USER, deadline())
+        else:
+            machine(bucket, cache).erase(USER, deadline())
+            assert not list(cache.rglob("*.pack"))
+        assert not (making / "killed").exists(), step
+    assert (ours / "half").read_text() == "half"
+
+
+def test_whoever_got_no_turn_in_time_gets_one_another_night(repositories: Repositories) -> None:
+    for number in range(4):
+        repositories.create(f"user{number}", deadline())
+    first: set[str | None] = set()
+    for _ in range(100):
+        first.add(repositories.maintain(None, deadline())[0].user)
+    assert first == {"user0", "user1", "user2", "user3"}
