@@ -17,7 +17,7 @@ from diffmem.limits import Limits
 M = TypeVar("M", bound=BaseModel)
 
 _CHUNK_BYTES = 256 * 1024
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)  # one that is cut off, too: there is no going back
 _BRACKETS = re.compile(rb"[\[{\]}]")
 
 
