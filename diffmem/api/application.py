@@ -34,7 +34,6 @@ class Application:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        self.limits = Limits()
         self.claims = Claims()
         self.hooks = _hooks(config)
         self.tasks = open_tasks(config)
@@ -42,7 +41,7 @@ class Application:
         self.repositories = Repositories(
             self.bucket, config.cache, cache_max_bytes=config.cache_max_bytes, id_secret=config.id_secret
         )
-        self.tool = Tool(config.sandbox, self.limits)
+        self.tool = Tool(config.sandbox, Limits())
         self.reader = _model(config, config.model)
         self.writer = self.reader if config.writer_model == config.model else _model(config, config.writer_model)
 

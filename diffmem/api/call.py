@@ -57,10 +57,8 @@ class Call:
     `watch` times the phases of the work, for the answer and the log.
     """
 
-    request_id: str
     deadline: Deadline
     now: datetime
-    caller: str = "anonymous"
     may_write: bool = True
     headers: Mapping[str, str] = field(default_factory=dict)
     url: str = ""

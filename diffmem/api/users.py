@@ -43,7 +43,7 @@ def put_user(app: Application, call: Call, user: str, body: UserBody) -> Answer:
     """
     watch = call.watch
     created = app.repositories.create(user, call.deadline)
-    app.repositories.commit(user, lambda snapshot: _settings_change(snapshot, body), call.deadline)
+    app.repositories.commit(user, lambda snapshot: _settings_change(snapshot, body), call.deadline).snapshot.close()
     return Answer(201 if created else 200, _summary(app, call, user), timings_ms=watch.milliseconds())
 
 

@@ -1,7 +1,6 @@
 """The routes of the contract on the configured store, in this process: as the edge calls them, without HTTP."""
 
 import json
-import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -51,7 +50,7 @@ class Direct:
                     arguments["query"] = route.query.model_validate(query or {}, strict=False)
             if route.body is not None or route.max_raw_bytes:
                 arguments["body"] = _body(route, body, file)
-            call = Call(uuid.uuid4().hex, Deadline(SECONDS), datetime.now(UTC), "command line")
+            call = Call(Deadline(SECONDS), datetime.now(UTC))
             answer = route.handler(self.application, call, **arguments)
         if answer.media_type == "application/json":
             return Reply(answer.status, json.loads(to_json(answer.content)), nothing())

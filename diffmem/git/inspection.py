@@ -11,17 +11,16 @@ from diffmem.git.process import run
 from diffmem.limits import Deadline
 
 _LITERAL = {"GIT_LITERAL_PATHSPECS": "1"}
-_BLAME_HEADER = re.compile(r"([0-9a-f]{40}) (\d+) (\d+)(?: \d+)?")
+_BLAME_HEADER = re.compile(r"([0-9a-f]{40}) \d+ (\d+)(?: \d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """One line of a file (from 1), its text, and the commit that last wrote it, where it was line `original_line`."""
+    """One line of a file (from 1), its text, and the commit that last wrote it."""
 
     line: int
     text: str
     commit: str
-    original_line: int
 
 
 def diff(checkout: Checkout, old: str, new: str, deadline: Deadline, *, paths: Sequence[str] = ()) -> bytes:
@@ -50,9 +49,9 @@ def blame(checkout: Checkout, rev: str, path: str, deadline: Deadline) -> tuple[
 
 def _blamed(porcelain: str) -> Iterator[BlamedLine]:
     """The lines of `git blame --porcelain`: a header with the commit, its details once, and TAB with the text."""
-    commit, original, line = "", 0, 0
+    commit, line = "", 0
     for record in porcelain.split("\n"):
         if record.startswith("\t"):
-            yield BlamedLine(line, record[1:].removesuffix("\r"), commit, original)
+            yield BlamedLine(line, record[1:].removesuffix("\r"), commit)
         elif header := _BLAME_HEADER.fullmatch(record):
-            commit, original, line = header[1], int(header[2]), int(header[3])
+            commit, line = header[1], int(header[2])

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 from datetime import datetime
-from pathlib import PurePath
 from typing import Any
 
 
@@ -17,8 +16,6 @@ def _plain(value: Any) -> Any:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, PurePath):
-        return str(value)
     if hasattr(value, "items"):
         return dict(value.items())
     raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -80,10 +80,8 @@ class Service:
             application = self._application_for(record, parameters)
             record.watch = Stopwatch()
             call = Call(
-                record.request_id,
                 deadline,
                 self._now(),
-                caller.name,
                 caller.may_write,
                 headers,
                 request.url,

@@ -75,12 +75,12 @@ class World:
         """The answer to a payload, signed as `kind` signs it."""
         body = form(payload) if kind == "twilio" else json.dumps(payload).encode()
         received = replace(sent(kind, body, now=now, **options), now=now)
-        call = Call("id", Deadline(60), now, headers=received.headers, url=received.url)
+        call = Call(Deadline(60), now, headers=received.headers, url=received.url)
         return post_hook(self.app, call, hook or kind, body)
 
     def get(self, hook: str, query: str) -> Answer:
         """The answer to a sender that verifies an address."""
-        return get_hook(self.app, Call("id", Deadline(60), NOW, query=query), hook)
+        return get_hook(self.app, Call(Deadline(60), NOW, query=query), hook)
 
     def messages(self, user: str) -> list[Message]:
         """What is remembered of `user`, session by session."""
@@ -125,7 +125,7 @@ def test_a_pubsub_push_with_its_token(tmp_path: Path) -> None:
         settings = {"kind": "pubsub", "audience": AUDIENCE, "email": EMAIL, "certificates_url": issuer.url}
         world = World(tmp_path, {"events": settings})
         body = json.dumps({"message": {"data": "SGk=", "messageId": "7", "attributes": {"user": "alex"}}}).encode()
-        call = Call("id", Deadline(60), NOW, headers={"authorization": f"Bearer {key.token()}"})
+        call = Call(Deadline(60), NOW, headers={"authorization": f"Bearer {key.token()}"})
         assert post_hook(world.app, call, "events", body).log["messages"] == 1
         assert post_hook(world.app, call, "events", body).log["duplicates"] == 1
         assert [message.content for message in world.messages("alex")] == ["Hi"]
@@ -217,7 +217,7 @@ def test_a_get_that_no_sender_makes_is_not_taken(world: World) -> None:
 @pytest.mark.parametrize("body", [b"{", b"\xff", b"[" * 5000, b'{"a": "\\ud800"}', b"user=alex"])
 def test_a_body_that_is_not_json_is_told_so_without_its_content(world: World, body: bytes) -> None:
     received = sent("github", body)
-    call = Call("id", Deadline(60), NOW, headers=received.headers)
+    call = Call(Deadline(60), NOW, headers=received.headers)
     with pytest.raises(InvalidRequest, match=r"^the body is not JSON$"):
         post_hook(world.app, call, "github", body)
 
