@@ -13,6 +13,7 @@ import jiter
 
 from diffmem.agent.task import Task
 from diffmem.errors import InvalidPlan
+from diffmem.model.reading import is_shallow
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ def read_answer(text: str, task: Task[T]) -> T:
 
 
 def json_values(text: str) -> list[Any]:
-    """The objects and lists that stand whole in `text`, none within another, in their order."""
+    """The objects and lists that stand whole in `text`, none within another, in their order; none nested too deeply."""
     text = _unquoted(text.strip())[:MAX_TEXT_CHARS]
     values: list[Any] = []
     at, repairs = 0, _MAX_REPAIRS
@@ -62,7 +63,7 @@ def json_values(text: str) -> list[Any]:
         except (ValueError, RecursionError):
             repairs -= 1
             value, at = _repaired(text, opening.start()) if repairs >= 0 else (None, len(text))
-        if value is not None:
+        if value is not None and is_shallow(value):
             values.append(value)
     return values
 
@@ -74,9 +75,10 @@ def partial_value(text: str) -> Any:
     if opening is None:
         return None
     try:
-        return jiter.from_json(text[opening.start() :].encode("utf-8", "replace"), partial_mode=True)
+        value = jiter.from_json(text[opening.start() :].encode("utf-8", "replace"), partial_mode=True)
     except ValueError:
         return None
+    return value if is_shallow(value) else None
 
 
 def _lines(text: str, task: Task[T]) -> Any:

@@ -16,6 +16,7 @@ from diffmem.model.failure import ExchangeFailed, Failure
 from diffmem.model.messages import Reply, ToolCall, Usage
 
 MAX_TOOL_CALLS = 32
+MAX_DEPTH = 32
 
 _REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_text")
 _THINK_TAG = re.compile(r"</?(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
@@ -214,7 +215,15 @@ def _arguments(value: Any) -> Mapping[str, Any]:
         if not isinstance(decoded, dict | list | str):
             break
         value = decoded
+    if not is_shallow(value):
+        return {}
     return value if isinstance(value, dict) else {"input": value}
+
+
+def is_shallow(value: Any, depth: int = MAX_DEPTH) -> bool:
+    """Whether decoded JSON is nested no deeper than `depth`: what can just be read cannot always be handled after."""
+    items = value.values() if isinstance(value, dict) else _list(value)
+    return depth > 0 and all(is_shallow(item, depth - 1) for item in items)
 
 
 def _tokens(fields: Mapping[str, Any], names: Sequence[str]) -> int:

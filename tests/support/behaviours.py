@@ -106,6 +106,14 @@ def _called(arguments: Any, name: str = "run") -> tuple[Reply, ...]:
     return (raw_calls((name, arguments)), plan(POINTER))
 
 
+def _nested(depth: int) -> Any:
+    """A command in so many objects."""
+    value: Any = "ls"
+    for _ in range(depth):
+        value = {"command": value}
+    return value
+
+
 def _said(content: Any) -> tuple[Reply, ...]:
     return (text(content),)
 
@@ -129,6 +137,8 @@ CALLS: Mapping[str, Behaviour] = {
     "arguments are a number": Behaviour([raw_calls(("run", 7)), plan(POINTER)], commands=0),
     "the command is under another key": Behaviour(_called('{"cmd": "git log -3"}'), commands=1),
     "the command is an object": Behaviour(_called({"command": {"cmd": "ls"}}), commands=1),
+    "the command is an object in an object in an object": Behaviour(_called(_nested(400)), commands=0),
+    "the arguments are nested as deeply as can be read": Behaviour(_called(json.dumps(_nested(900))), commands=0),
     "a tool by another name": Behaviour(_called('{"command": "ls"}', "bash"), commands=1),
     "a tool that does not exist": Behaviour(_called('{"path": "index.md"}', "read_file"), commands=0),
     "a tool without a name": Behaviour(_called('{"command": "ls"}', ""), commands=1),
@@ -184,6 +194,9 @@ ANSWERS: Mapping[str, Behaviour] = {
     "brackets without end": Behaviour([text("[{" * 50_000)], ends=("invalid_plan",)),
     "braces without sense": Behaviour([text('{"a": {' * 20_000 + "}" * 40_000)], ends=("invalid_plan",)),
     "a number": Behaviour([text("42")], ends=("invalid_plan",)),
+    "a command nested as deeply as can be read": Behaviour(
+        _said(json.dumps(_nested(900))), ends=("invalid_plan",), commands=0
+    ),
     "bad pointers": Behaviour([plan({"type": "rumour"}, {"type": "file"}, POINTER)], rejected=2),
     "lone surrogates": Behaviour([text("\ud83d what?"), sensible, sensible]),
     "NUL and escapes": Behaviour([text("\x00\x1b[31m" + PLAN_TEXT)]),
