@@ -8,6 +8,7 @@
 Whatever a model does is an outcome; an error that is raised is an error of the program.
 """
 
+import json
 import time
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,7 @@ T = TypeVar("T")
 MAX_COMMANDS = 8
 
 _MAX_REPEATED_CHARS = 20_000
+_MAX_NAME_CHARS = 64  # providers refuse more
 _NOTHING = "(nothing)"  # many providers refuse an empty message
 _TWO_MORE_TURNS = 2.2  # times the slowest so far: with less time left than that, the next turn is the last
 
@@ -142,7 +144,7 @@ class _Investigation(Generic[T]):
         )
         self._has_called = self._has_called or any(command_of(call) for call in calls)
         said = reply.text[:_MAX_REPEATED_CHARS] or ("" if calls else _NOTHING)
-        self._messages.append(Message("assistant", said, calls))
+        self._messages.append(Message("assistant", said, tuple(map(_repeatable, calls))))
         return Reply(reply.text, calls, reply.usage, reply.finish_reason, reply.style)
 
     def _read(self, reply: Reply) -> T:
@@ -177,7 +179,7 @@ class _Investigation(Generic[T]):
         except DeadlineExceeded:
             self._deadline.check("a command")
             output = "stopped: it took too long"
-        self._seen.append((command, output))
+        self._seen.append((command[:_MAX_REPEATED_CHARS], output))
         return output
 
     def _ask_again(self, reply: Reply, is_last: bool, why: str) -> None:
@@ -195,6 +197,13 @@ class _Investigation(Generic[T]):
     def _say(self, name: str, why: str = "") -> None:
         said = (prompt(name).replace("{why}", why), prompt(f"{name}_plain").replace("{why}", why))
         self._messages.append(Message("user", said[0], plain=said[1]))
+
+
+def _repeatable(call: ToolCall) -> ToolCall:
+    """The call as it is repeated to the model: whatever it said, at no more length than it may say in words."""
+    said = json.dumps(call.arguments)
+    arguments = call.arguments if len(said) <= _MAX_REPEATED_CHARS else {"input": said[:_MAX_REPEATED_CHARS]}
+    return ToolCall(call.id, call.name[:_MAX_NAME_CHARS], arguments)
 
 
 def _with_text_commands(task: Task[T]) -> str:

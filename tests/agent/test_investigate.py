@@ -236,6 +236,16 @@ def test_a_long_answer_is_not_repeated_to_the_model_at_full_length() -> None:
     assert len(requests[1].raw) < 40_000
 
 
+@pytest.mark.parametrize(
+    "call", [("run", '{"command": "echo %s"}' % ("a" * 300_000)), ("run", "[" * 300_000), ("r" * 300_000, "")]
+)
+def test_a_long_call_is_not_repeated_at_full_length_either(call: tuple[str, str]) -> None:
+    outcome, requests = ask([raw_calls(call, ("run", '{"command": "ls"}')), plan(POINTER)])
+    assert outcome.stop_reason == "plan"
+    assert len(requests[1].raw) < 60_000
+    assert sum(map(len, outcome.commands)) < 41_000
+
+
 def test_two_users_requests_share_the_prefix_that_providers_cache() -> None:
     with Provider([plan(POINTER)]) as provider, ready_model(provider.base_url) as model:
         for question in ("Is Maya well?", "What did we say about the company?"):
