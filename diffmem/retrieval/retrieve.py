@@ -2,7 +2,7 @@
 
     offline  = plan_offline(...)      in a thread, so that an answer is ready whenever time runs out
     outcome  = investigate(...)       meanwhile: two round trips to a model, under the deadline less a reserve
-    resolved = resolve(plan, ...)     pointers into text, within max_tokens
+    resolved = resolve(plan, ...)     pointers into text, within max_tokens; the offline plan's where none can be used
 
 A slow, failing or absent model is a worse answer, never an error.
 """
@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from diffmem.agent import Outcome, investigate
-from diffmem.context import Block, resolve
+from diffmem.context import Block, Resolved, resolve
 from diffmem.errors import DeadlineExceeded, ToolUnavailable
 from diffmem.limits import Deadline
 from diffmem.model import ChatModel, Usage
@@ -88,6 +88,13 @@ def retrieve(
             plan = outcome.answer or _with_findings(offline.plan, outcome, snapshot)
     with phase("resolve"):
         resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline)
+        if outcome is not None and outcome.answer is not None and _points_nowhere(plan, resolved):
+            outcome = replace(
+                outcome, answer=None, stop_reason="invalid_plan", detail="none of its pointers can be used"
+            )
+            rejected = (*plan.rejected, *resolved.rejected)
+            plan = replace(_with_findings(offline.plan, outcome, snapshot), rejected=rejected)
+            resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline)
     stop_reason: StopReason = "no_model" if outcome is None else outcome.stop_reason
     return Retrieved(
         text=resolved.text,
@@ -148,6 +155,11 @@ def _ask(snapshot: Snapshot, question: Question, tool: Tool, model: ChatModel, d
 def _reserve(deadline: Deadline) -> float:
     """Seconds kept for resolving: a fifth of a short budget, 0.4 s of a long one."""
     return min(0.4, deadline.remaining() / 5)
+
+
+def _points_nowhere(plan: Plan, resolved: Resolved) -> bool:
+    """Whether a plan has pointers and not one of them can be used. That nothing bears on a question is an answer."""
+    return len(resolved.rejected) == len(plan.pointers) and bool(plan.pointers or plan.rejected)
 
 
 def _with_findings(plan: Plan, outcome: Outcome[Plan], snapshot: Snapshot) -> Plan:

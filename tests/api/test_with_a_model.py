@@ -133,6 +133,31 @@ def test_a_bad_pointer_is_rejected_and_the_good_one_used(app: Function, script: 
     assert all(item["why"] and item["pointer"] for item in answer["plan"]["rejected"])
 
 
+@pytest.mark.parametrize(
+    "pointers",
+    [
+        [{"type": "file", "path": "memories/people/nobody.md"}],
+        [{"type": "file_section", "path": SESSION, "line_start": 900, "line_end": 999}, {"type": "rumour"}],
+        [{"type": "command", "command": "git push"}, {"type": "git_show", "path": SESSION, "rev": "--output=x"}],
+        ["all of it"],
+    ],
+)
+def test_a_plan_that_points_nowhere_is_no_plan(app: Function, script: Scripted, pointers: list[Any]) -> None:
+    script.play(plan(*pointers))
+    answer = _ask(app)
+    assert (answer["planner"]["used"], answer["planner"]["stop_reason"]) == ("offline", "invalid_plan")
+    assert answer["degraded"] and any("none of its pointers" in warning for warning in answer["warnings"])
+    assert "Maya starts at the clinic" in answer["context"]
+    assert len(answer["plan"]["rejected"]) == len(pointers)
+
+
+def test_that_nothing_bears_on_a_question_is_an_answer(app: Function, script: Scripted) -> None:
+    script.play(plan())
+    answer = _ask(app)
+    assert (answer["planner"]["used"], answer["planner"]["stop_reason"]) == ("agent", "plan")
+    assert (answer["blocks"], answer["degraded"]) == ([], False)
+
+
 @pytest.mark.parametrize("seconds", [0.05, 0.5, 1.0])
 def test_a_provider_that_hangs_does_not_delay_the_answer(app: Function, script: Scripted, seconds: float) -> None:
     script.play(HANG)
