@@ -81,6 +81,8 @@ def _refused(edits: list[Edit], work: _Work) -> dict[int, Problem]:
 def _create(work: _Work, edit: Edit) -> None:
     kind = _kind(work, edit.kind)
     known = _known(work.workspace, edit, kind)
+    if known is None and name_key(edit.entity) in _USER:
+        raise _Refused(f"{edit.entity!r} is the user, whose facts go to the entity 'profile'")
     if known is None:
         _new_entity(work, edit, kind)
     else:
@@ -120,8 +122,8 @@ def _describe(work: _Work, edit: Edit) -> None:
 
 
 def _free_names(work: _Work, path: str, names: tuple[str, ...], own: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """`names` without those that the entity at `path` has already, and those by which another one goes."""
-    known = {name_key(name) for name in own}
+    """`names` without those that the entity at `path` has already, and those by which another one or the user goes."""
+    known = {*(name_key(name) for name in own), *_USER, _title(work.workspace.text(PROFILE_PATH))}
     owners = {name: work.workspace.find(name) for name in names}
     free = [name for name, owner in owners.items() if name_key(name) not in known and owner in (None, _at(work, path))]
     return tuple(free[:_MAX_NAMES])

@@ -111,6 +111,18 @@ def test_the_user_is_the_profile(name: str) -> None:
     assert files.text("profile.md") == "# Alex\n\n## Food\n\n- Is vegetarian. ^[s#1]\n"
 
 
+@pytest.mark.parametrize("name", ["user", "The User", "me", "I", "profile", "profile.md"])
+def test_no_entity_takes_the_place_of_the_user(name: str) -> None:
+    files = workspace(profile="# Alex\n", maya="---\nname: Maya\nkind: people\n---\n")
+    (problem,) = applied(files, {"op": "create", "entity": name, "kind": "people", "aliases": ["Alexander"]})
+    assert "is the user" in problem
+    assert applied(files, {"op": "describe", "entity": "Maya", "aliases": [name, "Alex", "Mia"]}) == []
+    assert applied(files, {"op": "create", "entity": "Ben", "kind": "people", "aliases": [name, "Alex"]}) == []
+    assert applied(files, {"op": "add", "entity": name, "fact": "Is vegetarian."}) == []
+    assert facts(files.text("profile.md")) == ["Is vegetarian. ^[s#1]"]
+    assert parse_entity(MAYA, files.text(MAYA).encode()).aliases == ("Mia",)
+
+
 def test_a_contradicted_fact_is_replaced_and_named_by_its_text() -> None:
     files = workspace(maya="# Maya\r\n\r\n* Works at Beta. ^[old#7]\r\n* Likes tea")
     edit = {"op": "replace", "entity": "maya", "old": "works at beta", "fact": "Works at Acme."}
