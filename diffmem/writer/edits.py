@@ -106,13 +106,15 @@ def parse_edits(data: object) -> EditPlan:
     """The edit plan in decoded JSON: an object with `edits`, or a bare list of them.
 
     Raises:
-        InvalidPlan: neither; what is wrong with a single edit is in `rejected`.
+        InvalidPlan: neither, or a list none of whose items is an edit; what is wrong with single ones is in `rejected`.
     """
     body = {"edits": data} if isinstance(data, list) else data
     if not isinstance(body, dict) or not isinstance(body.get("edits"), list):
         raise InvalidPlan('an object with a list "edits" is needed')
     items = body["edits"]
     read = [_edit(item) for item in items[:MAX_EDITS]]
+    if read and not any(isinstance(edit, Edit) for edit in read):
+        raise InvalidPlan(f'none of "edits" is an edit: {read[0]}')
     left_out = (
         [Problem(f"{len(items) - MAX_EDITS} more edits", f"at most {MAX_EDITS}")] if len(items) > MAX_EDITS else []
     )

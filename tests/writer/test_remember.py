@@ -91,6 +91,14 @@ def test_nothing_to_remember_is_a_good_answer(world: World) -> None:
     assert set(world.files()) == {SESSION_PATH}
 
 
+@pytest.mark.parametrize("items", [["add", 1, None, []], [{"op": "rumour"}], [{"op": "add", "entity": "Maya"}]])
+def test_edits_of_which_none_can_be_read_leave_the_session_pending(world: World, items: list[Any]) -> None:
+    done = world.remember(ScriptedModel([edits(*items)]))
+    assert done.pending and 'none of "edits" is an edit' in done.warnings[0]
+    assert world.remember(ScriptedModel([GOOD])).pending is False
+    assert MAYA in world.files()
+
+
 def test_two_calls_are_enough_where_the_model_investigates(world: World) -> None:
     model = ScriptedModel([runs("cat profile.md"), GOOD])
     done = world.remember(model)
