@@ -82,13 +82,16 @@ def load(path: Path, limit: int | None = None) -> list[Case]:
     """The cases of the file at `path`; with `limit`, at most that many questions of each, evenly spread.
 
     Raises:
-        InvalidRequest: a line is not what the format says; the message names the line.
+        InvalidRequest: a line is not what the format says; the message names the line. Or there is none.
     """
-    return [_limited(_case(row), limit) for row in _rows(path)]
+    cases = [_limited(_case(row), limit) for row in _rows(path)]
+    if not cases:
+        raise InvalidRequest(f"there is nobody in {path.name!r}")
+    return cases
 
 
 def _rows(path: Path) -> Iterator[_CaseRow]:
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

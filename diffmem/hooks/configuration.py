@@ -98,7 +98,7 @@ class _HookModel(BaseModel):
             if getattr(self, name) is None:
                 raise ValueError(f"{name} is needed for a hook of the kind {self.kind!r}")
         if self.kind == "standard" and not all(is_standard_secret(secret) for secret in self.secret or ()):
-            raise ValueError("secret must be base64, with or without 'whsec_' before it")
+            raise ValueError("secret must be base64 of 16 bytes or more, with or without 'whsec_' before it")
         if self.user is None and self.mapping and not all(rule.user or not rule.when for rule in self.mapping):
             raise ValueError("user is needed, in the mapping or beside it")
         return self

@@ -92,6 +92,8 @@ def test_a_limit_takes_questions_evenly(data: Path, tmp_path: Path) -> None:
     ("line", "named"),
     [
         ("{", "line 1"),
+        ('"\udcff"', "line 1"),
+        ("\n\n", "nobody in 'bad.jsonl'"),
         ('{"user": "a", "sessions": [], "questions": []}', "sessions"),
         (json.dumps({**CASE, "questions": [{"id": "q"}]}), "questions.0.question"),
         (json.dumps({**CASE, "sessions": [{**CASE["sessions"][0], "occurred_at": "then"}]}), "occurred_at"),
@@ -99,7 +101,7 @@ def test_a_limit_takes_questions_evenly(data: Path, tmp_path: Path) -> None:
 )
 def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, named: str) -> None:
     path = tmp_path / "bad.jsonl"
-    path.write_text(line)
+    path.write_text(line, errors="surrogateescape")
     assert main([str(path)]) == 2
     assert named in capsys.readouterr().err
 
