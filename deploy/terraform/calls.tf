@@ -89,7 +89,7 @@ resource "google_cloud_scheduler_job" "distill" {
   description      = "Distils what is pending for one user"
   schedule         = var.distill_schedule
   time_zone        = var.time_zone
-  attempt_deadline = "${var.timeout}s"
+  attempt_deadline = "${min(1800, max(15, var.timeout))}s" # Cloud Scheduler takes no others
 
   http_target {
     http_method = "POST"

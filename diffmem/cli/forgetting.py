@@ -57,8 +57,9 @@ def _show(receipt: dict[str, Any], options: argparse.Namespace) -> int:
 def _plan(receipt: dict[str, Any]) -> list[str]:
     if not receipt["commits_rewritten"]:
         return ["nothing in memory or in its history has it"]
-    verb = "would be" if receipt["dry_run"] else "were"
-    lines = [f"{receipt['commits_rewritten']} of the commits {verb} rewritten, for these files:"]
+    count = receipt["commits_rewritten"]
+    verb = "would be" if receipt["dry_run"] else "was" if count == 1 else "were"
+    lines = [f"{count} of the commits {verb} rewritten, for these files:"]
     lines += _some([f"  {path}" for path in receipt["files"]])
     if receipt["mentions"]:
         lines.append("these lines stay, and mention what goes:")

@@ -45,7 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--planner", choices=["offline", "agent"], default="offline", help="who plans (offline)")
     parser.add_argument("--model", help="the model that plans, and distils; default: as configured")
     parser.add_argument("--mode", choices=["archive", "distill"], default="archive", help="how to remember (archive)")
-    parser.add_argument("--max-tokens", type=_numbers, default=[500, 1000, 2000, 4000], metavar="N[,N...]")
+    parser.add_argument(
+        "--max-tokens",
+        type=_numbers,
+        default=[500, 1000, 2000, 4000],
+        metavar="N[,N...]",
+        help="how long a context may be; each is measured (500,1000,2000,4000)",
+    )
     parser.add_argument("--limit", type=int, help="ask at most this many questions of each user")
     parser.add_argument("--now", action="store_true", help="ask all questions now, whatever the file says")
     parser.add_argument("--time-budget-s", type=float, default=20.0, help="for each question")
