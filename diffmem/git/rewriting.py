@@ -183,8 +183,10 @@ class _Plan:
         """`Name <address> date` with name and address reworded."""
         found = _WHO.fullmatch(signature)
         assert found is not None  # `_signature` made it
-        name, address = (self._reword(part).translate(_NOT_IN_NAMES) if part else "" for part in found.group(1, 2))
-        return f"{name}<{address}>{found[3]}"
+        name, address = (self._reword(part) if part else "" for part in found.group(1, 2))
+        if (name, address) == found.group(1, 2):
+            return signature
+        return f"{name.translate(_NOT_IN_NAMES).strip()} <{address.translate(_NOT_IN_NAMES)}>{found[3]}".lstrip()
 
     def _is_touched(self, commit: PastCommit) -> bool:
         return any(parent in self.places for parent in commit.parents) or any(
