@@ -7,7 +7,8 @@
         git/                        a bare git directory for our own commands
         objects/pack/               packs, each named by its checksum
         views/<head>/               checkouts (`diffmem.repository.views`)
-      tmp/                          what is being made, and what is being removed
+      tmp/<process>/                what a process is making or removing
+        lease                       locked by it; where nobody holds it, the process was killed, and its part goes
 
 Everything is made aside and renamed into place. Nothing here is ever believed without a check against the manifest, and
 refs are never read from here.
@@ -26,7 +27,7 @@ from diffmem.errors import ConfigError
 from diffmem.git.environment import Checkout
 from diffmem.git.packs import Pack
 from diffmem.repository import eviction, lease
-from diffmem.repository.files import discard, make_directory, remove_tree, write_file
+from diffmem.repository.files import discard, make_directory, remove_tree, stubbornly, write_file
 from diffmem.repository.lease import Lease
 
 _GENERATION_BYTES = 8
@@ -116,19 +117,23 @@ class Cache:
         self._lock = threading.Lock()
         self._unswept = max_bytes
         self._root = root / hashlib.sha256(bucket_url.encode()).hexdigest()[:16]
-        self._scratch = self._root / "tmp"
+        self._making = self._root / "tmp"
+        self._scratch = self._making / secrets.token_hex(8)
+        self._lease: Lease | None = None
 
     def prepare(self) -> None:
-        """Make the root, where no other account can write.
+        """Make the root, where no other account can write, and a place in it for what this process makes.
 
         Raises:
             ConfigError: it exists, and another account made it, or may write to it.
         """
-        for directory in (self._root, self._scratch):
+        for directory in (self._root, self._making):
             make_directory(directory, 0o711)
         found = self._root.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
             raise ConfigError("DIFFMEM_CACHE must be a directory that only the server's own account can write to")
+        if not (self._scratch / "lease").exists():
+            stubbornly(self._claim_scratch)
 
     def repository(self, uid: str, repository_id: str, epoch: int) -> CachedRepository:
         """The directory of a history; it may not exist yet."""
@@ -163,17 +168,33 @@ class Cache:
         write_file(self._root / uid / "m", generation.to_bytes(_GENERATION_BYTES, "big") + data, self._scratch, 0o600)
 
     def wipe(self, uid: str, keep: CachedRepository | None = None) -> None:
-        """Remove everything of a user, or everything but one history and the manifest."""
+        """Remove everything of a user, or everything but one history and the manifest.
+
+        With it goes what killed processes were making, of which nobody knows whose it is.
+        """
+        doomed = [self._root / uid] if keep is None else self._others(uid, keep)
+        if doomed:
+            stubbornly(self._clear_abandoned)
+        for path in doomed:
+            discard(path, self._scratch)
+
+    def _others(self, uid: str, keep: CachedRepository) -> list[Path]:
         try:
-            found = list((self._root / uid).iterdir())
+            return [path for path in (self._root / uid).iterdir() if path != keep.root and path.is_dir()]
         except OSError:
-            return
-        if keep is None:
-            discard(self._root / uid, self._scratch)
-            return
-        for path in found:
-            if path != keep.root and path.is_dir():
-                discard(path, self._scratch)
+            return []
+
+    def _clear_abandoned(self) -> None:
+        self.prepare()
+        eviction.clear_abandoned(self._making, self._scratch)
+
+    def _claim_scratch(self) -> None:
+        """Make this process's own part of `tmp/`, and let others know that it lives."""
+        make_directory(self._scratch, 0o711)
+        self._lease = lease.share(self._scratch / "lease")
+        if self._lease is None:
+            raise FileNotFoundError(self._scratch)  # taken for a killed process's: again
+        eviction.clear_abandoned(self._making, self._scratch)
 
     def _note(self, size: int) -> None:
         """Count bytes that were added, and make room when they are many."""
@@ -183,5 +204,5 @@ class Cache:
                 return
             self._unswept = 0
         with suppress(FileNotFoundError):  # the whole cache was removed meanwhile
-            eviction.clear_stale(self._scratch)
-            eviction.evict(self._root, self._scratch, self._max_bytes)
+            eviction.clear_abandoned(self._making, self._scratch)
+            eviction.evict(self._root, self._making, self._scratch, self._max_bytes)

@@ -4,8 +4,8 @@ A writer in flight fails at its compare-and-swap, whose generation is gone, and 
 begins a new memory of the same user meanwhile is not disturbed: its packs bear its own id.
 
 *Covered*: a crash in the middle; erasing again, or `maintain`, finishes. *Not covered*: what the bucket itself keeps of
-deleted objects, which `retained` tells, and caches of other machines, which are emptied when they next ask for the
-user.
+deleted objects, which `retained` tells, and caches of other machines and processes, which are emptied when they next
+ask for the user.
 """
 
 from dataclasses import dataclass

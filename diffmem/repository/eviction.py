@@ -1,6 +1,5 @@
 """Making room in the cache: what was used least recently goes, never what is in use."""
 
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,8 +8,6 @@ from typing import NamedTuple
 from diffmem.repository import lease, tree
 from diffmem.repository.files import discard, remove_tree
 
-_STALE_SECONDS = 3600.0
-
 
 class _Place(NamedTuple):
     used_at: float
@@ -18,9 +15,12 @@ class _Place(NamedTuple):
     path: Path
 
 
-def evict(root: Path, scratch: Path, max_bytes: int) -> None:
-    """Remove cached histories under `root` until they take an eighth less than `max_bytes`, where they take more."""
-    places = sorted(_places(root, scratch))
+def evict(root: Path, making: Path, scratch: Path, max_bytes: int) -> None:
+    """Remove cached histories under `root` until they take an eighth less than `max_bytes`, where they take more.
+
+    `making` is no user's directory; `scratch` is this process's in it.
+    """
+    places = sorted(_places(root, making))
     total = sum(place.bytes for place in places)
     if total <= max_bytes:
         return
@@ -36,9 +36,9 @@ def evict(root: Path, scratch: Path, max_bytes: int) -> None:
         _remove_if_empty(place.path.parent)
 
 
-def _places(root: Path, scratch: Path) -> Iterator[_Place]:
+def _places(root: Path, making: Path) -> Iterator[_Place]:
     for user in root.iterdir():
-        if user == scratch:
+        if user == making:
             continue
         with suppress(OSError):
             for path in user.iterdir():
@@ -69,9 +69,10 @@ def _remove_if_empty(user: Path) -> None:
         user.rmdir()
 
 
-def clear_stale(scratch: Path) -> None:
-    """Remove what processes that were killed have left unfinished."""
-    for path in scratch.iterdir():
-        with suppress(FileNotFoundError):
-            if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
-                remove_tree(path)
+def clear_abandoned(making: Path, scratch: Path) -> None:
+    """Remove what processes that were killed have left unfinished in `making`; `scratch` is this process's own."""
+    for path in making.iterdir():
+        held = lease.claim(path / "lease") if path != scratch else None
+        if held:
+            remove_tree(path)
+            held.release()

@@ -35,20 +35,26 @@ def make_directory(path: Path, mode: int) -> None:
 
 
 def write_file(path: Path, data: bytes, scratch: Path, mode: int = 0o644) -> None:
-    """Write aside and rename into place, so that nobody sees half of it."""
+    """Write aside and rename into place, so that nobody sees half of it; where that fails, nothing stays aside."""
     aside = scratch / secrets.token_hex(8)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(data)
-    aside.replace(path)
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+        aside.replace(path)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise
 
 
 def discard(path: Path, scratch: Path) -> None:
     """Move a directory out of sight, then remove it."""
     target = scratch / secrets.token_hex(8)
-    with suppress(FileNotFoundError):
+    try:
         path.rename(target)
-        remove_tree(target)
+    except FileNotFoundError:
+        target = path  # it has gone, or `scratch` has
+    remove_tree(target)
 
 
 def remove_tree(path: Path) -> None:

@@ -4,6 +4,7 @@
     another id or epoch         what was cached is another history: it is removed
     no object                   the user is gone: so is what was cached
     a pack that is not there    the manifest has moved on since it was read: read it again
+    erased or rewritten since   what was put into the cache too late is removed again
 
 A cache is replaced only by bytes that match the sums in the manifest.
 """
@@ -116,7 +117,7 @@ class Hydrator:
         known = Known(manifest, generation)
         self._keep(uid, known, data)
         with self._hydrating.hold(uid):
-            hydrated = stubbornly(partial(self._install, uid, known, fresh))
+            hydrated, _ = stubbornly(partial(self._install, uid, known, fresh))
             self._settle(hydrated.place, known)
         return hydrated
 
@@ -167,6 +168,9 @@ class Hydrator:
             if known:
                 self._known.move_to_end(uid)
                 return known
+        return self._saved(uid)
+
+    def _saved(self, uid: str) -> Known | None:
         saved = self._cache.load(uid)
         if saved is None:
             return None
@@ -193,27 +197,46 @@ class Hydrator:
         self._cache.wipe(uid, keep=self._cache.repository(uid, known.manifest.id, known.manifest.epoch))
         return known
 
-    def _install(self, uid: str, known: Known, fresh: Sequence[Pack]) -> Hydrated:
-        """A manifest with its tail, and the packs that are at hand, in the cache."""
+    def _install(self, uid: str, known: Known, fresh: Sequence[Pack]) -> tuple[Hydrated, bool]:
+        """A manifest with its tail, and the packs that are at hand, in the cache; with whether any had been missing."""
         place = self._cache.repository(uid, known.manifest.id, known.manifest.epoch)
         place.prepare()
         lease = place.use()
-        for pack in (*fresh, *known.manifest.tail):
-            if not place.has(pack.trailer, len(pack.data), len(pack.index)):
-                place.install(pack)
-        return Hydrated(uid, known.manifest, known.generation, place, lease)
+        packs = [*fresh, *known.manifest.tail]
+        missing = [pack for pack in packs if not place.has(pack.trailer, len(pack.data), len(pack.index))]
+        for pack in missing:
+            place.install(pack)
+        return Hydrated(uid, known.manifest, known.generation, place, lease), bool(missing)
 
     def _hydrate(
         self, bucket: Bucket, uid: str, known: Known, deadline: Deadline
     ) -> tuple[Hydrated, StoredPack | None]:
         """The cache, brought up to a manifest; with a pack that the bucket does not have, where there is one."""
-        hydrated = self._install(uid, known, ())
+        hydrated, is_new = self._install(uid, known, ())
         place = hydrated.place
         lacking = [pack for pack in known.manifest.packs if not place.has(pack.trailer, pack.psz, pack.isz)]
         missing = self._download(bucket, uid, place, lacking, deadline) if lacking else None
         if missing is None:
             self._settle(place, known)
+        if is_new or lacking:
+            self._remove_if_replaced(hydrated)
         return hydrated, missing
+
+    def _remove_if_replaced(self, hydrated: Hydrated) -> None:
+        """Remove what was installed of a history that was erased or rewritten between its manifest's GET and now.
+
+        Whoever did so has wiped the cache before. Whoever reads on what is removed here finds it gone, and reads again.
+        """
+        uid = hydrated.uid
+        saved = self._saved(uid)
+        with self._lock:
+            is_known = uid in self._known
+        if saved is None and not is_known:
+            self._cache.wipe(uid)
+        elif saved is not None and saved.generation > hydrated.generation:
+            latest = self._cache.repository(uid, saved.manifest.id, saved.manifest.epoch)
+            if latest.root != hydrated.place.root:
+                self._cache.wipe(uid, keep=latest)
 
     def _settle(self, place: CachedRepository, known: Known) -> None:
         """Remove packs of earlier manifests, now that their objects are in the packs of a later one.

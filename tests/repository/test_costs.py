@@ -116,6 +116,8 @@ def test_no_thread_and_no_file_is_left_behind(repositories: Repositories, new_ma
         with cold.open(USER, deadline()) as snapshot:
             assert snapshot.checkout.tree.is_dir()
         cold.commit(USER, append("log.md", "x"), deadline()).snapshot.close()
+        del cold, snapshot
+    gc.collect()
     assert threading.active_count() == threads
     assert len(list(OPEN_FILES.iterdir())) == files
 

@@ -82,10 +82,27 @@ def test_caches_hold_nothing_of_an_erased_user(tmp_path: Path, bucket: Hooked) -
         with one.open(USER, deadline()) as snapshot:
             assert snapshot.checkout.tree.is_dir()
     warm.erase(USER, deadline())
-    assert [path for path in (tmp_path / "warm").rglob("*") if path.is_file()] == []
+    assert [path for path in (tmp_path / "warm").rglob("*") if path.is_file() and path.name != "lease"] == []
     with pytest.raises(UnknownUser):
         other.open(USER, deadline())
-    assert [path for path in (tmp_path / "other").rglob("*") if path.is_file()] == []
+    assert [path for path in (tmp_path / "other").rglob("*") if path.is_file() and path.name != "lease"] == []
+
+
+def test_a_reader_who_comes_too_late_puts_nothing_back_into_the_cache(
+    tmp_path: Path, repositories: Repositories, bucket: Hooked
+) -> None:
+    fill(repositories)
+    turns = [True]
+
+    def hook(moment: Moment, operation: str, name: str) -> None:
+        if moment == "after" and operation == "get" and turns:
+            turns.clear()
+            repositories.erase(USER, deadline())
+
+    bucket.hook = hook
+    with pytest.raises(UnknownUser), repositories.open(USER, deadline()) as snapshot:
+        snapshot.read_at("HEAD", "a.md")
+    assert not list(tmp_path.glob("cache-*/**/*.pack"))
 
 
 def test_erasing_nobody_is_an_error(repositories: Repositories) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from diffmem.errors import Conflict, OutcomeUnknown, StorageUnavailable, UnknownUser
 from diffmem.repository import Change, Repositories, Snapshot
-from tests.support.inflate import inflated
+from tests.support.inflate import inflated, streams
 from tests.support.machines import USER, append, deadline, fsck, machine, object_names, stored_manifest, write
 from tests.support.noise import noise
 from tests.support.wrapped import Hooked, Moment
@@ -331,6 +331,30 @@ def test_an_edit_whose_history_goes_from_under_it_is_made_again(tmp_path: Path, 
 
     repositories.commit(USER, edit, deadline()).snapshot.close()
     assert epochs == [0, 1]
+
+
+@pytest.mark.parametrize("by", ["this process", "another that shares the cache"])
+def test_a_reader_who_comes_too_late_does_not_put_the_old_history_back_into_the_cache(
+    tmp_path: Path, bucket: Hooked, by: str
+) -> None:
+    reader = machine(bucket, tmp_path / "cache")
+    reader.commit(USER, write({"a.md": CANARY.decode()}), deadline(), create=True).snapshot.close()
+    writer = reader if by == "this process" else machine(bucket, tmp_path / "cache")
+    turns = [True]
+
+    def hook(moment: Moment, operation: str, name: str) -> None:
+        if moment == "after" and operation == "get" and turns:
+            turns.clear()
+            writer.rewrite(USER, forget, deadline(), reword=reword)
+
+    bucket.hook = hook
+    with pytest.raises(Conflict), reader.open(USER, deadline()) as snapshot:
+        snapshot.read_at("HEAD", "a.md")
+    packs = [path.read_bytes() for path in (tmp_path / "cache").rglob("*.pack")]
+    assert len(packs) == 1
+    assert CANARY not in streams(packs[0])
+    with reader.open(USER, deadline()) as snapshot:
+        assert snapshot.read("a.md") == b""
 
 
 @pytest.mark.parametrize("damage", ["altered", "gone"])

@@ -125,6 +125,13 @@ def test_a_file_appears_whole_and_with_its_mode(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
+def test_a_file_that_cannot_be_put_in_place_leaves_nothing_aside(tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(FileNotFoundError):
+        write_file(tmp_path / "removed" / "file", b"secret", tmp_path / "scratch")
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
 def test_what_is_discarded_is_gone_at_once_and_may_be_gone_already(tmp_path: Path) -> None:
     make_directory(tmp_path / "a" / "b", 0o711)
     discard(tmp_path / "a", tmp_path)
