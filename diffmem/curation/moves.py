@@ -18,7 +18,7 @@ from diffmem.memory.entities import Entity, render_entity
 from diffmem.memory.facts import citation, citations, fact_key
 from diffmem.memory.fields import add_to_list
 from diffmem.memory.markdown import add_fact, confirm_fact, remove_facts
-from diffmem.memory.names import free_slug, name_key
+from diffmem.memory.names import USER_NAMES, free_slug, name_key
 from diffmem.memory.outline import Fact, Outline, is_blank, outline
 from diffmem.memory.settings import Settings
 from diffmem.memory.workspace import Workspace
@@ -117,6 +117,8 @@ def _split(workspace: Workspace, step: Step, settings: Settings) -> set[str]:
     source = _entity(workspace, step.entity)
     if workspace.find(step.into) is not None:
         raise _Refused(f"there is an entity {step.into!r} already")
+    if name_key(step.into) in USER_NAMES:
+        raise _Refused(f"{step.into!r} is the user, whose file is the profile")
     kind = settings.kind(step.kind or source.kind) or settings.kinds[-1]
     taken = [path.rpartition("/")[2].removesuffix(".md") for path in workspace.paths]
     path = f"{kind.folder}/{free_slug(step.into, map(name_key, taken))}.md"

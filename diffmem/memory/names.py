@@ -9,6 +9,9 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+USER_NAMES = frozenset({"profile", "profile.md", "user", "the user", "me", "i", "myself"})
+"""Keys of the names by which the user goes, whose file is the profile: no entity that a model makes bears one."""
+
 MAX_SLUG_CHARS = 60
 _MAX_SLUG_BYTES = 180
 

@@ -16,7 +16,7 @@ from diffmem.memory.entities import Entity, render_entity
 from diffmem.memory.facts import fact_key
 from diffmem.memory.fields import add_to_list
 from diffmem.memory.markdown import add_fact, is_bare, remove_empty_sections, remove_fact, replace_fact
-from diffmem.memory.names import free_slug, name_key
+from diffmem.memory.names import USER_NAMES, free_slug, name_key
 from diffmem.memory.settings import Kind, Settings
 from diffmem.memory.timeline import add_event, is_timeline_path, timeline_path
 from diffmem.memory.workspace import Workspace
@@ -30,7 +30,6 @@ _MAX_FILE_CHARS = 400_000
 _MAX_NAMES = 24
 _MAX_PASSES = 6
 _FIRST = {"create": 0, "describe": 1}
-_USER = frozenset({"profile", "profile.md", "user", "the user", "me", "i", "myself"})
 
 
 @dataclass(slots=True)
@@ -81,7 +80,7 @@ def _refused(edits: list[Edit], work: _Work) -> dict[int, Problem]:
 def _create(work: _Work, edit: Edit) -> None:
     kind = _kind(work, edit.kind)
     known = _known(work.workspace, edit, kind)
-    if known is None and name_key(edit.entity) in _USER:
+    if known is None and name_key(edit.entity) in USER_NAMES:
         raise _Refused(f"{edit.entity!r} is the user, whose facts go to the entity 'profile'")
     if known is None:
         _new_entity(work, edit, kind)
@@ -123,7 +122,7 @@ def _describe(work: _Work, edit: Edit) -> None:
 
 def _free_names(work: _Work, path: str, names: tuple[str, ...], own: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """`names` without those that the entity at `path` has already, and those by which another one or the user goes."""
-    known = {*(name_key(name) for name in own), *_USER, _title(work.workspace.text(PROFILE_PATH))}
+    known = {*(name_key(name) for name in own), *USER_NAMES, _title(work.workspace.text(PROFILE_PATH))}
     owners = {name: work.workspace.find(name) for name in names}
     free = [name for name, owner in owners.items() if name_key(name) not in known and owner in (None, _at(work, path))]
     return tuple(free[:_MAX_NAMES])
@@ -214,7 +213,7 @@ def _target(work: _Work, edit: Edit, *, make: bool) -> str:
     named = _path_named(wanted, work.workspace.paths)
     if named is None and known is not None:
         named = known.path
-    is_user = name_key(wanted) in _USER or name_key(wanted) == _title(work.workspace.text(PROFILE_PATH))
+    is_user = name_key(wanted) in USER_NAMES or name_key(wanted) == _title(work.workspace.text(PROFILE_PATH))
     if named is None and is_user:
         return PROFILE_PATH
     if named is None and not make:

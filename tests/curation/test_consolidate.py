@@ -159,6 +159,7 @@ def test_links_are_woven(world: World) -> None:
         ({"op": "move", "entity": MAYA, "fact": "Nurse at Acme", "into": MAYA}, "already"),
         ({"op": "move_section", "entity": MAYA, "section": "Nothing", "into": ACME}, "no section"),
         ({"op": "split", "entity": MAYA, "section": "Work", "into": "Acme"}, "already"),
+        ({"op": "split", "entity": MAYA, "section": "Work", "into": "The User"}, "is the user"),
         ({"op": "burn", "entity": MAYA}, "op"),
         ({"op": "merge", "entity": MAYA}, "needs into"),
     ],
