@@ -10,6 +10,7 @@ from diffmem.cli.access import Misused, Place
 from diffmem.cli.direct import translated
 from diffmem.cli.output import note
 from diffmem.config import Config
+from diffmem.git import version as git
 from diffmem.http.auth import Authenticator
 
 _SOURCE = Path(__file__).parent.parent.parent / "main.py"
@@ -25,6 +26,7 @@ def serve(options: argparse.Namespace, place: Place) -> int:
         config = Config.from_environment(place.configured())
         check_configuration(config)
         Authenticator(config)
+        git.require()
     if not options.quiet:
         note(f"serving {config.store} at http://{options.host}:{options.port}; the page for it is at /docs")
     command = [sys.executable, "-m", "functions_framework", "--target", "diffmem", "--source", str(_SOURCE)]

@@ -1,6 +1,7 @@
 """The demonstration: serve, remember twelve conversations, ask one question, show what came back and why."""
 
 import json
+import os
 import shutil
 import sys
 import textwrap
@@ -12,6 +13,8 @@ from typing import Any
 
 from diffmem.demo.scripted import ScriptedModel
 from diffmem.demo.server import Client, serving
+from diffmem.errors import ConfigError
+from diffmem.git import version as git
 
 FOLDER = Path(".diffmem") / "demo"
 WIDTH = 100
@@ -109,4 +112,13 @@ def _block(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        git.require()
+        main()
+    except ConfigError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more: not even the last flush
+        sys.exit(1)

@@ -1,8 +1,16 @@
 """Which git is installed."""
 
-from diffmem.errors import GitError
+import shutil
+
+from diffmem.errors import ConfigError, GitError
 
 LEAST = (2, 32)  # GIT_CONFIG_GLOBAL, and pack-objects --stdin-packs
+
+
+def require() -> None:
+    """Raise `ConfigError` where there is no git on the PATH; it is not run."""
+    if shutil.which("git") is None:
+        raise ConfigError("git is not installed, or not on the PATH, and nothing works without it")
 
 
 def installed() -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import flask
 from diffmem.api.application import Application, check_configuration
 from diffmem.api.call import Answer, Call, Stopwatch
 from diffmem.config import Config
+from diffmem.git import version as git
 from diffmem.http import bodies, problems
 from diffmem.http.auth import Authenticator, Caller
 from diffmem.http.encoding import to_json
@@ -39,6 +40,7 @@ class Service:
         self._authenticator = Authenticator(config)
         self._rates = RateLimit(config.rate_limit_per_minute)
         check_configuration(config)
+        git.require()
         self._lock = threading.Lock()
         self._application: Application | None = None
         self._pid = 0

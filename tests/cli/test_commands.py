@@ -206,6 +206,10 @@ def test_serve_checks_the_configuration_first(diffmem: Command, monkeypatch: pyt
     monkeypatch.setenv("DIFFMEM_AUTH", "none")
     monkeypatch.setenv("DIFFMEM_HOOKS", "[]")
     assert diffmem("serve").err.startswith("diffmem: DIFFMEM_HOOKS must be")
+    for name in ("DIFFMEM_HOOKS", "DIFFMEM_API_KEYS"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert diffmem("serve").err.startswith("diffmem: git is not installed")
     assert diffmem("serve", "--port", "0").code == 2
 
 

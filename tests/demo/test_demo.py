@@ -73,3 +73,11 @@ def test_the_demonstration_runs_as_a_person_runs_it(tmp_path: Path) -> None:
     assert port is not None
     left = subprocess.run(["pgrep", "-f", f"--port {port[1]}"], capture_output=True, text=True)
     assert left.stdout == ""
+
+
+def test_what_stops_the_demonstration_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "diffmem.demo"]
+    environment = {"PATH": str(tmp_path), "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "git is not installed, or not on the PATH, and nothing works without it\n"
