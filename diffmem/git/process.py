@@ -20,7 +20,7 @@ from diffmem.git.environment import FLAGS, Checkout, environment
 from diffmem.limits import Deadline
 
 _HOST_PATH = re.compile(r"(?<![\w.])/[^\s'\":]+")
-_NO_ROOM = re.compile(rb"No space left on device|Disk quota exceeded|Read-only file system")
+_NO_ROOM = re.compile(rb"No space left on device|Out of diskspace|Disk quota exceeded|Read-only file system")
 _MAX_DETAIL_CHARS = 200
 
 

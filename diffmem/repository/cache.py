@@ -17,6 +17,7 @@ refs are never read from here.
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -108,8 +109,8 @@ class CachedRepository:
 class Cache:
     """The directories of all users of one bucket, under `root`, which `prepare` makes.
 
-    They take about `max_bytes`, unless what is in use takes more: whenever a sixteenth of that has been added, what was
-    used least recently goes.
+    They take about `max_bytes`, unless what is in use takes more: whenever a sixteenth of that has been added, or no
+    more than that is free on the disk, what was used least recently goes.
     """
 
     def __init__(self, root: Path, bucket_url: str, max_bytes: int) -> None:
@@ -197,12 +198,14 @@ class Cache:
         eviction.clear_abandoned(self._making, self._scratch)
 
     def _note(self, size: int) -> None:
-        """Count bytes that were added, and make room when they are many."""
-        with self._lock:
-            self._unswept += size
-            if self._unswept < self._max_bytes // 16:
-                return
-            self._unswept = 0
+        """Count bytes that were added, and make room when they are many, or the disk is nearly full."""
+        share = self._max_bytes // 16
         with suppress(FileNotFoundError):  # the whole cache was removed meanwhile
+            lacking = max(0, share - shutil.disk_usage(self._root).free)
+            with self._lock:
+                self._unswept += size
+                if self._unswept < share and not lacking:
+                    return
+                self._unswept = 0
             eviction.clear_abandoned(self._making, self._scratch)
-            eviction.evict(self._root, self._making, self._scratch, self._max_bytes)
+            eviction.evict(self._root, self._making, self._scratch, self._max_bytes, lacking)

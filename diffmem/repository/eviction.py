@@ -15,17 +15,17 @@ class _Place(NamedTuple):
     path: Path
 
 
-def evict(root: Path, making: Path, scratch: Path, max_bytes: int) -> None:
+def evict(root: Path, making: Path, scratch: Path, max_bytes: int, lacking: int) -> None:
     """Remove cached histories under `root` until they take an eighth less than `max_bytes`, where they take more.
 
-    `making` is no user's directory; `scratch` is this process's in it.
+    And until they take `lacking` bytes less than they do, for the sake of the disk. `making` is no user's directory;
+    `scratch` is this process's in it.
     """
     places = sorted(_places(root, making))
     total = sum(place.bytes for place in places)
-    if total <= max_bytes:
-        return
+    wanted = min(total if total <= max_bytes else max_bytes * 7 // 8, total - lacking)
     for place in places:
-        if total <= max_bytes * 7 // 8:
+        if total <= wanted:
             return
         held = lease.claim(place.path / "lease")
         if held is None:

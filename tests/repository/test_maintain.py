@@ -247,6 +247,19 @@ def test_a_cache_makes_room_by_last_use_and_never_takes_what_is_open(tmp_path: P
         assert len(cold.read("a.md")) > 200_000
 
 
+def test_a_cache_on_a_nearly_full_disk_takes_no_more_than_what_is_open(tmp_path: Path, bucket: Hooked) -> None:
+    cache = tmp_path / "cache"
+    full = machine(bucket, cache, max_bytes=1 << 62)  # a sixteenth of it is free on no disk
+    for number in range(4):
+        full.commit(f"user-{number}", write({"a.md": noise(9_000, number)}), deadline(), create=True).snapshot.close()
+    with full.open("user-0", deadline()) as held, full.open("user-1", deadline()) as other:
+        full.open("user-2", deadline()).close()
+        full.open("user-3", deadline()).close()
+        places = {path.parents[2] for path in cache.rglob("*.pack")}
+        assert len(places) == 3  # these two, and the latest
+        assert len(held.read("a.md")) == len(other.read("a.md")) >= 9_000
+
+
 def test_a_memory_larger_than_the_cache_can_still_be_read(tmp_path: Path, bucket: Hooked) -> None:
     repositories = machine(bucket, tmp_path / "cache", max_bytes=1000)
     fill(repositories, bucket)
