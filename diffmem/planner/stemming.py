@@ -4,9 +4,6 @@
 words come back as they are; `diffmem.planner.query` compares those by their beginnings.
 """
 
-import re
-
-_VOWEL_RUNS = re.compile("v+c+")
 _SECOND = (
     ("ational", "ate"), ("ization", "ize"), ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"),
     ("tional", "tion"), ("biliti", "ble"), ("entli", "ent"), ("ousli", "ous"), ("ation", "ate"), ("alism", "al"),
@@ -62,7 +59,7 @@ def _pattern(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    return len(_VOWEL_RUNS.findall(_pattern(word)))
+    return _pattern(word).count("vc")  # a run of vowels, then of consonants
 
 
 def _has_vowel(word: str) -> bool:
