@@ -4,8 +4,8 @@ tiktoken takes 0.15 s of the processor, holding the interpreter for most of it, 
 word; a cold start cannot hide that. Nearly every word of a text is one token, though, and to know it a look into the
 vocabulary is enough. So a process begins without tiktoken, which counts faster once it is there, and begins to load it,
 beside its requests, when it has lost as much time as that takes (the answer of the ski-rental problem). What is slow or
-uncertain to do here waits for tiktoken at once: words of over 300 bytes, and characters on which the two regular
-expression engines disagree.
+uncertain to do here waits for tiktoken at once: large texts, words of over 300 bytes, and characters on which the two
+regular expression engines disagree.
 """
 
 import functools
@@ -63,12 +63,13 @@ class Counter:
     def count(self, text: str) -> int:
         """The number of o200k_base tokens of `text`, special tokens counted as the plain text they are.
 
-        Only a text of over 200,000 characters may be some tokens off: by one, and rarely too few, for each 10,000
-        characters of a word that has more than that, or where a character is newer than Unicode 16.
+        Only a text of over 200,000 characters may be some tokens off, and that where one of its words has over 10,000
+        characters: by one or two, and rarely too few, for each 10,000 of them.
         """
-        if len(text) > _LARGE_TEXT_CHARS:
+        large = len(text) > _LARGE_TEXT_CHARS
+        if large and max(map(len, self._words(text))) > _PORTION_CHARS:
             return sum(map(self._portioned_length, self._words(text)))
-        if self._encoding is not None or UNSETTLED.search(text):
+        if large or self._encoding is not None or UNSETTLED.search(text):
             return len(self.load().encode_ordinary(text))
         self._spend(len(text))
         return sum(map(self._remembered_length, self._words(text)))
