@@ -9,10 +9,11 @@ from diffmem.api.call import Answer, Call, usage_log
 from diffmem.api.requests import ContextBody, SessionBody
 from diffmem.api.sessions import remember_session
 from diffmem.context import Block
-from diffmem.errors import DiffMemError, Forbidden
+from diffmem.errors import DiffMemError, Forbidden, UnknownUser
 from diffmem.limits import Deadline
 from diffmem.model import Usage
 from diffmem.plan import Pointer
+from diffmem.repository import Snapshot
 from diffmem.retrieval import Question, Retrieved, retrieve
 from diffmem.writer import Remembered, StorageUse
 
@@ -71,7 +72,7 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
     if app.reader is not None and body.planner != "offline":
         app.reader.preload()
     with watch.phase("hydrate"):
-        snapshot = app.repositories.open(user, read_deadline, as_of=body.as_of)
+        snapshot = _open(app, user, body, read_deadline)
     with snapshot:
         question = Question(body.turns(), body.as_of or call.now, body.max_tokens)
         found = retrieve(
@@ -89,6 +90,17 @@ def post_context(app: Application, call: Call, user: str, body: ContextBody) -> 
         remembered, warnings = _remember(app, call, user, body.remember, deadline)
     answer = _answer(user, head, body, found, storage, watch.milliseconds(), remembered, warnings)
     return Answer(200, answer, timings_ms=answer.timings_ms, log=_log(found))
+
+
+def _open(app: Application, user: str, body: ContextBody, deadline: Deadline) -> Snapshot:
+    """What is known of `user`; what is to be remembered begins the memory of one who is not known, as POST sessions."""
+    try:
+        return app.repositories.open(user, deadline, as_of=body.as_of)
+    except UnknownUser:
+        if body.remember is None:
+            raise
+        app.repositories.create(user, deadline)
+        return app.repositories.open(user, deadline, as_of=body.as_of)
 
 
 def _remember(

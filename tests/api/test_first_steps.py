@@ -209,6 +209,16 @@ def test_reading_first_and_writing_then_in_one_call(app: Function) -> None:
     assert "Maya" in again["context"]
 
 
+def test_remembering_while_asking_begins_the_memory_of_a_new_user(app: Function) -> None:
+    response = app.post(f"{ALEX}/context", {"query": "clinic", "remember": SESSION})
+    body = response.json
+    assert body is not None
+    assert (response.status_code, body["blocks"], body["remembered"]["status"]) == (200, [], "committed")
+    again = app.post(f"{ALEX}/context", {"query": "clinic"}).json
+    assert again is not None
+    assert "Maya" in again["context"]
+
+
 def test_an_erased_user_is_gone_from_every_route_and_from_the_bucket(app: Function, tmp_path: Path) -> None:
     app.post(f"{ALEX}/sessions", SESSION)
     receipt = app.delete(ALEX).json
