@@ -49,6 +49,13 @@ def test_a_program_sees_no_environment_but_its_own(checkout: Checkout, tool: Too
     assert names == ["HOME", "LC_ALL", "PATH", "TZ"]
 
 
+def test_places_are_named_from_the_root_of_memory(checkout: Checkout, tool: Tool) -> None:
+    result = run_raw("pwd; cd memories/people; pwd; cd -; pwd; cd -; cd; cat $(pwd)/index.md | wc -l", checkout, tool)
+    *places, count = result.output.splitlines()
+    assert places == [".", "./memories/people", ".", ".", "./memories/people"]
+    assert int(count) > 0
+
+
 def test_a_refusal_does_not_stop_the_commands_after_it_unless_and_does(checkout: Checkout, tool: Tool) -> None:
     result = run_raw("touch x; echo a; touch y && echo b; touch z || echo c", checkout, tool)
     assert result.output == "a\nc\n"

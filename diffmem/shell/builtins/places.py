@@ -8,31 +8,36 @@ from diffmem.shell.builtins.shell import Shell, encoded, options
 
 def cd(shell: Shell, arguments: list[str]) -> int:
     """`cd [DIRECTORY]`: without one, or to `~`, the root of the memory; `cd -` goes back."""
-    target = arguments[0] if arguments else "~"
+    named = target = arguments[0] if arguments else "~"
     before = shell.state.directory
     if target == "-":
         if shell.state.previous_directory is None:
             shell.complain("cd: OLDPWD not set")
             return 1
         target = shell.state.previous_directory
-        shell.write(encoded(target) + b"\n")
+        _write_place(shell, target)
     try:
         os.chdir(shell.state.tree if target == "~" else target or ".")
     except OSError as error:
-        shell.complain(f"cd: {target}: {error.strerror}")
+        shell.complain(f"cd: {named}: {error.strerror}")
         return 1
     if not _inside(shell.state.directory, shell.state.tree):
         os.chdir(before)
-        shell.complain(f"cd: {target}: is outside the memory")
+        shell.complain(f"cd: {named}: is outside the memory")
         return 1
     shell.state.previous_directory = before
     return 0
 
 
 def pwd(shell: Shell, _arguments: list[str]) -> int:
-    """`pwd`."""
-    shell.write(encoded(shell.state.directory) + b"\n")
+    """`pwd`, from the memory's root, which is `.`: where that lies on the host is nobody's business."""
+    _write_place(shell, shell.state.directory)
     return 0
+
+
+def _write_place(shell: Shell, directory: str) -> None:
+    path = posixpath.relpath(directory, shell.state.tree)
+    shell.write(encoded(path if path == "." else f"./{path}") + b"\n")
 
 
 def basename(shell: Shell, arguments: list[str]) -> int:
