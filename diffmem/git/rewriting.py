@@ -18,7 +18,7 @@ from diffmem.git.environment import Checkout
 from diffmem.git.objects import read_objects
 from diffmem.git.packs import Scratch
 from diffmem.git.process import run
-from diffmem.git.writing import data, quoted
+from diffmem.git.writing import EMAIL, NAME, data, quoted
 from diffmem.limits import Deadline
 
 Transform = Callable[[str, bytes], bytes | None]
@@ -31,6 +31,7 @@ _FORMAT = "--format=format:" + "".join(f"{part}%x00" for part in _FIELDS)
 _WITH_CONTENT = ("100644", "100755", "120000")
 _NOT_IN_NAMES = str.maketrans("", "", "<>\n")
 _WHO = re.compile(r"([^<]*)<([^>]*)>(.*)")
+_OURS = ("", f"{NAME} ", EMAIL)  # what commits of ours bear: nothing that anybody said
 _RAW_DATE = re.compile(r"[0-9]{1,18} [+-][0-9]{4,7}")
 _LOT = 1000
 
@@ -180,10 +181,10 @@ class _Plan:
             yield from self._commit(reworded, {step.path: self._outcome(step.path, step.new) for step in effective})
 
     def _who(self, signature: str) -> str:
-        """`Name <address> date` with name and address reworded."""
+        """`Name <address> date` with name and address reworded, unless they are our own."""
         found = _WHO.fullmatch(signature)
         assert found is not None  # `_signature` made it
-        name, address = (self._reword(part) if part else "" for part in found.group(1, 2))
+        name, address = (self._reword(part) if part not in _OURS else part for part in found.group(1, 2))
         if (name, address) == found.group(1, 2):
             return signature
         return f"{name.translate(_NOT_IN_NAMES).strip()} <{address.translate(_NOT_IN_NAMES)}>{found[3]}".lstrip()

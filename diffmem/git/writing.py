@@ -12,6 +12,7 @@ from diffmem.git.packs import Pack, Scratch
 from diffmem.git.process import run
 from diffmem.limits import Deadline
 
+NAME = "DiffMem"
 EMAIL = "memory@diffmem.invalid"  # RFC 2606: no such host can ever exist
 
 ChangeKind = Literal["added", "modified", "deleted", "renamed"]
@@ -83,14 +84,14 @@ def raw_date(moment: datetime) -> str:
 
 def _who(name: str) -> str:
     visible = "".join(character for character in name if character.isprintable() and character not in "<>")
-    return f"{' '.join(visible.split()) or 'DiffMem'} <{EMAIL}>"
+    return f"{' '.join(visible.split()) or NAME} <{EMAIL}>"
 
 
 ROOT = Draft(
     parent=None,
     files={},
     message="Begin\n",
-    author="DiffMem",
+    author=NAME,
     occurred_at=datetime(2000, 1, 1, tzinfo=UTC),
     recorded_at=datetime(2000, 1, 1, tzinfo=UTC),
 )

@@ -1,5 +1,6 @@
 """Rewriting history: gone from every commit, every pack and every cache; all else as it was."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,6 +107,14 @@ def test_a_name_of_an_author_is_reworded_like_a_message(repositories: Repositori
     assert CANARY not in inflated(bucket)
     assert b"author Maya it <" in inflated(bucket)
     assert fsck(bucket) == ""
+
+
+def test_the_name_and_address_of_our_own_commits_stay(repositories: Repositories) -> None:
+    fill(repositories)
+    done = repositories.rewrite(
+        USER, lambda path, data: data, deadline(), reword=lambda text: re.sub("diffmem|memory", "it", text, flags=re.I)
+    )
+    assert dict(done.commits) == {}
 
 
 @pytest.mark.parametrize("drop_empty", [False, True])
