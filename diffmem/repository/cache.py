@@ -17,7 +17,6 @@ refs are never read from here.
 import hashlib
 import os
 import secrets
-import shutil
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -201,7 +200,7 @@ class Cache:
         """Count bytes that were added, and make room when they are many, or the disk is nearly full."""
         share = self._max_bytes // 16
         with suppress(FileNotFoundError):  # the whole cache was removed meanwhile
-            lacking = max(0, share - shutil.disk_usage(self._root).free)
+            lacking = eviction.shortage(self._root, share)
             with self._lock:
                 self._unswept += size
                 if self._unswept < share and not lacking:

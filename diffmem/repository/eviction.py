@@ -1,5 +1,6 @@
 """Making room in the cache: what was used least recently goes, never what is in use."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,12 @@ class _Place(NamedTuple):
     used_at: float
     bytes: int
     path: Path
+
+
+def shortage(directory: Path, wanted_bytes: int) -> int:
+    """How many of `wanted_bytes` are not free on the disk; 0 where it has no bound (a tmpfs may: 0 of 0 free)."""
+    disk = shutil.disk_usage(directory)
+    return max(0, wanted_bytes - disk.free) if disk.total else 0
 
 
 def evict(root: Path, making: Path, scratch: Path, max_bytes: int, lacking: int) -> None:

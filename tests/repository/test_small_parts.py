@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from diffmem.errors import ConfigError, StorageUnavailable
 from diffmem.limits import Deadline
-from diffmem.repository import lease
+from diffmem.repository import eviction, lease
 from diffmem.repository.files import discard, make_directory, stubbornly, write_file
 from diffmem.repository.locks import KeyedLocks
 from diffmem.repository.names import belongs_to, new_pack, pack_objects, user_hash
@@ -32,6 +32,12 @@ def test_a_lease_is_shared_among_readers_and_keeps_a_claim_away(tmp_path: Path) 
     claimed = lease.claim(path)
     assert claimed
     claimed.release()
+
+
+def test_a_disk_lacks_what_is_not_free_unless_it_knows_no_bound(tmp_path: Path) -> None:
+    assert eviction.shortage(tmp_path, 1) == 0
+    assert eviction.shortage(tmp_path, 1 << 62) > 0
+    assert eviction.shortage(Path("/proc"), 1 << 62) == 0
 
 
 def test_a_lease_that_is_forgotten_is_released(tmp_path: Path) -> None:
