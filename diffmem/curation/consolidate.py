@@ -79,12 +79,13 @@ def consolidate(
         UnknownUser: there is no such memory.
         Conflict: something was forgotten meanwhile, which the model may have seen.
         StorageUnavailable: nothing was changed.
+        DeadlineExceeded: there was more for code to do than time; nothing was changed.
     """
     started = deadline.remaining()
     with repositories.open(user, deadline) as snapshot:
         outcome = _asked(snapshot, tool, model, deadline, tools)
         proposal = _only(outcome.answer or Proposal(), tools)
-        order = _Order(proposal, tools, now, model.name if model else None, snapshot.epoch)
+        order = _Order(proposal, tools, now, model.name if model else None, snapshot.epoch, deadline)
         failed = () if outcome.answer else (f"no proposal: {outcome.stop_reason}: {outcome.detail}"[:300],)
         change = order.change(snapshot)
         diff = _diff(snapshot, change) if change else ""
@@ -107,9 +108,15 @@ class _Order:
     """A proposal, and what the last head that was shown makes of it; `epoch` is that of the history it was made for."""
 
     def __init__(
-        self, proposal: Proposal, tools: Sequence[ConsolidationTool], now: datetime, model: str | None, epoch: int
+        self,
+        proposal: Proposal,
+        tools: Sequence[ConsolidationTool],
+        now: datetime,
+        model: str | None,
+        epoch: int,
+        deadline: Deadline,
     ) -> None:
-        self._epoch = epoch
+        self._epoch, self._deadline = epoch, deadline
         self.proposal, self._tools, self._now, self._model = proposal, tools, now, model
         self.made: tuple[Step, ...] = ()
         self.removed: tuple[str, ...] = ()
@@ -123,7 +130,7 @@ class _Order:
         settings = parse_settings(workspace.text(SETTINGS_PATH).encode("utf-8", "replace"))
         refused = make_steps(self.proposal, workspace, settings)
         if "dedupe" in self._tools:
-            _merge_equal(workspace)
+            _merge_equal(workspace, self._deadline)
         if "link" in self._tools:
             weave(workspace)
         self.made = tuple(step for step in self.proposal.steps if step not in [refusal.step for refusal in refused])
@@ -145,10 +152,11 @@ def _workspace(snapshot: Snapshot) -> Workspace:
     return Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
 
 
-def _merge_equal(workspace: Workspace) -> None:
+def _merge_equal(workspace: Workspace, deadline: Deadline) -> None:
     for path in workspace.paths:
         if is_entity_path(path) or is_timeline_path(path) or path == PROFILE_PATH:
-            workspace.put(path, merge_duplicates(workspace.text(path), anywhere=not is_timeline_path(path)))
+            text = merge_duplicates(workspace.text(path), deadline, anywhere=not is_timeline_path(path))
+            workspace.put(path, text)
 
 
 def _only(proposal: Proposal, tools: Sequence[ConsolidationTool]) -> Proposal:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from diffmem.limits import Deadline
 from diffmem.memory.editing import Edited, line_ending
 from diffmem.memory.facts import citation, citations, fact_key, with_citation, without_citation
 from diffmem.memory.names import name_key
@@ -17,7 +18,9 @@ from diffmem.memory.outline import Fact, Heading, Outline, is_blank, outline
 from diffmem.memory.placement import Before, at_the_end, in_section, new_section, roomy
 
 Shape = Sequence[tuple[str, str, str]]
+_Gap = tuple[Fact, Sequence[str]]  # a fact that goes, and the lines that it leaves
 
+_GAPS: tuple[Sequence[str], ...] = ((), ("",))
 _EDITABLE = ("heading", "bullet", "ordered", "list", "paragraph", "inline")
 
 
@@ -81,7 +84,7 @@ def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
         if not fact.whole:
             return Edited(text, f"{fact.text!r} has more below it in the same item")
     for fact in sorted(facts, key=lambda fact: -fact.start):
-        made = (_without_lines(text, fact, gap) for gap in ([], [""]))
+        made = (_Made(_without_lines(text, [(fact, left)])) for left in _GAPS)
         edited = _first_sound(text, outline(text), fact.text, made, lost=(fact.text,))
         if edited.problem:
             return edited
@@ -91,30 +94,74 @@ def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
 
 def confirm_fact(text: str, fact: Fact, marks: Sequence[str]) -> str:
     """`text` with the citations `marks` after `fact`, a fact of its outline, as far as there is room for them."""
-    return _with_last_line(text, fact, lambda line: functools.reduce(with_citation, marks, line)) if marks else text
+    return _with_last_line(text, fact, functools.partial(_with_marks, marks)) if marks else text
 
 
-def merge_duplicates(text: str, *, anywhere: bool = True) -> str:
-    """`text` with each fact once: the first stays, with the citations of all; where not `anywhere`, once a section."""
-    done: set[int] = set()
-    while pair := _duplicate(outline(text).facts, anywhere, done):
-        first, again = pair
-        done.add(again.start)
-        removed = remove_facts(text, [again])
-        if not removed.problem:
-            marks = [citation(stem, n) for stem, n in citations(again.text)]
-            text = confirm_fact(removed.text, first, marks)
-    return text
+def merge_duplicates(text: str, deadline: Deadline, *, anywhere: bool = True) -> str:
+    """`text` with each fact once: the first stays, with the citations of all; where not `anywhere`, once a section.
+
+    Raises:
+        DeadlineExceeded: the text is large, or its duplicates stand where few of them can be removed.
+    """
+    parts = outline(text)
+    first: dict[tuple[str, str], Fact] = {}
+    again: dict[int, Fact] = {}
+    for fact in parts.facts:
+        known = first.setdefault((fact.key, "" if anywhere else name_key(fact.heading)), fact)
+        if fact.key and known is not fact and fact.whole:
+            again[fact.start] = known
+    if not again:
+        return text
+    gone = _removable(text, parts, [fact for fact in parts.facts if fact.start in again], deadline)
+    lines = text.split("\n")
+    for fact, _ in gone:
+        marks = [citation(stem, n) for stem, n in citations(fact.text)]
+        if marks:
+            _change_last_line(lines, again[fact.start], functools.partial(_with_marks, marks))
+    return _without_lines("\n".join(lines), gone)
 
 
-def _duplicate(facts: Iterable[Fact], anywhere: bool, passed_over: Collection[int]) -> tuple[Fact, Fact] | None:
-    seen: dict[tuple[str, str], Fact] = {}
-    for fact in facts:
-        key = (fact.key, "" if anywhere else name_key(fact.heading))
-        if fact.key and key in seen and fact.start not in passed_over:
-            return seen[key], fact
-        seen.setdefault(key, fact)
-    return None
+def _removable(text: str, parts: Outline, facts: Sequence[Fact], deadline: Deadline) -> list[_Gap]:
+    """Those of `facts` that can be removed from `text` together, in order, and what each leaves.
+
+    All are tried at once; where that does not do, halves are, so that one that has to stay costs few readings.
+    """
+    gone: list[_Gap] = []
+    waiting = [facts]
+    while waiting:
+        batch = waiting.pop()
+        for left in _GAPS:
+            deadline.check("the merging of duplicates")
+            tried = [*gone, *((fact, left) for fact in batch)]
+            if _is_without(parts, outline(_without_lines(text, tried)), [fact for fact, _ in tried]):
+                gone = tried
+                break
+        else:
+            half = len(batch) // 2
+            waiting += [batch[half:], batch[:half]] if half else []
+    return gone
+
+
+def _is_without(parts: Outline, made: Outline, facts: Sequence[Fact]) -> bool:
+    """Whether `made` is what `parts` is, but for `facts`: between what stays, only around them may anything differ."""
+    gone = {fact.place for fact in facts}
+    old = list(_stretches(parts.shape, gone))
+    new = list(_stretches(made.shape, ()))
+    return len(old) == len(new) and all(
+        one == other or (had_gone and (change := _difference(one, other))[0] is not None and change[1] == ())
+        for (one, had_gone), (other, _) in zip(old, new, strict=True)
+    )
+
+
+def _stretches(shape: Shape, gone: Collection[int]) -> Iterator[tuple[Shape, bool]]:
+    """`shape` cut after each text that is not `gone`, and whether a piece holds one that is."""
+    start, had_gone = 0, False
+    for place, (kind, _, _) in enumerate(shape):
+        had_gone = had_gone or place in gone
+        if kind == "inline" and place not in gone:
+            yield shape[start : place + 1], had_gone
+            start, had_gone = place + 1, False
+    yield shape[start:], had_gone
 
 
 def drop_citations(text: str, stem: str) -> str:
@@ -223,6 +270,10 @@ def _confirmed(text: str, fact: Fact, mark: str) -> str:
     return _with_last_line(text, fact, lambda line: with_citation(line, mark))
 
 
+def _with_marks(marks: Sequence[str], line: str) -> str:
+    return functools.reduce(with_citation, marks, line)
+
+
 def _unciting(text: str, fact: Fact, stem: str) -> str:
     lines = text.split("\n")
     lines[fact.start : fact.end] = [without_citation(line, stem) for line in lines[fact.start : fact.end]]
@@ -231,18 +282,29 @@ def _unciting(text: str, fact: Fact, stem: str) -> str:
 
 def _with_last_line(text: str, fact: Fact, change: Callable[[str], str]) -> str:
     lines = text.split("\n")
-    line = lines[fact.end - 1]
-    end = "\r" if line.endswith("\r") else ""
-    lines[fact.end - 1] = change(line.removesuffix("\r")) + end
+    _change_last_line(lines, fact, change)
     return "\n".join(lines)
 
 
-def _without_lines(text: str, fact: Fact, left: list[str]) -> _Made:
+def _change_last_line(lines: list[str], fact: Fact, change: Callable[[str], str]) -> None:
+    line = lines[fact.end - 1]
+    end = "\r" if line.endswith("\r") else ""
+    lines[fact.end - 1] = change(line.removesuffix("\r")) + end
+
+
+def _without_lines(text: str, gaps: Iterable[_Gap]) -> str:
     lines = text.split("\n")
-    above = fact.start == 0 or is_blank(lines[fact.start - 1])
-    below = fact.end < len(lines) - 1 and is_blank(lines[fact.end])
-    lines[fact.start : fact.end + (above and below and fact.loose)] = left
-    return _Made("\n".join(lines))
+    kept: list[str] = []  # from the end
+    at = len(lines)
+    for fact, left in sorted(gaps, key=lambda gap: -gap[0].start):
+        kept += reversed(lines[fact.end : at])
+        above = fact.start == 0 or is_blank(lines[fact.start - 1])
+        if above and fact.loose and len(kept) > 1 and is_blank(kept[-1]):
+            kept.pop()
+        kept += left
+        at = fact.start
+    kept += reversed(lines[:at])
+    return "\n".join(reversed(kept))
 
 
 def _regions(parts: Outline) -> list[tuple[Heading, int]]:

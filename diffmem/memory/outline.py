@@ -33,7 +33,8 @@ class Fact:
     """A list item's own text, or a paragraph.
 
     `prefix` is what stands before it on its first line: indentation and bullet. `nested` counts the lists it is in
-    (0: a paragraph). `whole`: nothing else belongs to the same item, so that it can be removed.
+    (0: a paragraph). `whole`: nothing else belongs to the same item, so that it can be removed. `place` is that of
+    its text in the outline's shape.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Fact:
     whole: bool
     loose: bool
     heading: str
+    place: int
 
     @property
     def key(self) -> str:
@@ -122,6 +124,7 @@ def _facts(tokens: list["Token"], lines: tuple[str, ...], offset: int, headings:
             whole=not parents or tokens[place + 3].type == "list_item_close",
             loose=not token.hidden,
             heading=next((head.text for head in reversed(headings) if head.start < start), ""),
+            place=place + 1,
         )
 
 

@@ -1,16 +1,20 @@
 """Edits of Markdown: the fact they are about changes, and not one byte beside it."""
 
+import itertools
 from collections import Counter
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from diffmem.errors import DeadlineExceeded
+from diffmem.limits import Deadline
 from diffmem.memory.facts import fact_key, fact_text
 from diffmem.memory.markdown import (
     add_fact,
     drop_citations,
     is_bare,
+    merge_duplicates,
     remove_empty_sections,
     remove_fact,
     replace_fact,
@@ -188,6 +192,20 @@ def test_removing_a_fact_removes_its_lines_and_changes_no_other(text: str, which
 
 
 @given(TEXTS)
+def test_merging_duplicates_takes_no_line_but_theirs(text: str) -> None:
+    merged = merge_duplicates(text, Deadline(60.0))
+    facts = outline(text).facts
+    keys = [known.key for known in facts]
+    assert list(dict.fromkeys(known.key for known in outline(merged).facts)) == list(dict.fromkeys(keys))
+    gone, _ = changed(text, merged)
+    lines = text.split("\n")
+    own = [at for known in facts if keys.count(known.key) > 1 for at in range(known.start, known.end)]
+    assert Counter(gone) <= Counter([*(lines[at] for at in own), *[""] * len(own), *["\r"] * len(own)])
+    assert stand_in_order([line for at, line in enumerate(lines) if at not in own and line.strip()], merged)
+    assert merge_duplicates(merged, Deadline(60.0)) == merged
+
+
+@given(TEXTS)
 def test_any_text_has_an_outline(text: str) -> None:
     parts = outline(text)
     assert all(0 <= fact.start < fact.end <= len(parts.lines) for fact in parts.facts)
@@ -250,6 +268,33 @@ def test_a_section_tells_equal_facts_apart() -> None:
     text = "## A\n\n- same\n\n## B\n\n- same\n"
     assert replace_fact(text, "same", "other", heading="B").text == "## A\n\n- same\n\n## B\n\n- other\n"
     assert remove_fact(text, "same").text == "## A\n\n\n## B\n\n"
+
+
+@pytest.mark.parametrize("items", [20, 200])
+def test_equal_facts_are_merged_in_one_reading_however_many_they_are(items: int) -> None:
+    asked = itertools.count()
+    once = "".join(f"- Fact {n} ^[s1#{n}]\n" for n in range(items))
+    text = f"# A\n\n{once}\n## B\n\n{once.replace('^[s1', '^[s2')}\nA paragraph.\n\n{once}"
+    merged = merge_duplicates(text, Deadline(3.0, lambda: next(asked)))
+    assert merged == "# A\n\n" + "".join(f"- Fact {n} ^[s1#{n}] ^[s2#{n}]\n" for n in range(items)) + (
+        "\n## B\n\n\nA paragraph.\n\n"
+    )
+
+
+def test_a_duplicate_that_has_to_stay_keeps_no_other() -> None:
+    asked = itertools.count()
+    facts = "".join(f"- Fact {n}\n" for n in range(100))
+    text = f"{facts}\n# B\n\n{facts.replace('t 50', 't 50' + chr(10) + '  - with more below it')}"
+    below = text.replace("# B", "# B\n\n> quoted\n- Fact 7\n\n    code\n")
+    assert merge_duplicates(text, Deadline(3.0, lambda: next(asked))).endswith(
+        "\n# B\n\n- Fact 50\n  - with more below it\n"
+    )
+    assert "> quoted\n- Fact 7\n\n    code\n" in merge_duplicates(below, Deadline(30.0, lambda: next(asked)))
+
+
+def test_merging_duplicates_asks_the_deadline() -> None:
+    with pytest.raises(DeadlineExceeded):
+        merge_duplicates("- a\n- a\n", Deadline(0.0))
 
 
 def test_citations_of_one_session_go_with_what_only_it_taught() -> None:
