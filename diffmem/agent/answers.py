@@ -24,7 +24,8 @@ _MAX_REPAIRS = 3
 _MAX_REPAIRED_CHARS = 50_000
 _OPENING = re.compile(r"[{\[]")
 _LOOKS_LIKE_JSON = re.compile(r"""\{\s*["'}]|\[\s*[{\["'\]]""")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?P<end>"?)|[{}\[\]]', re.DOTALL)
+_BRACKET = re.compile(r"[{}\[\]]")
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _PYTHON_NAMES = {"true": "True", "false": "False", "null": "None"}
 _DECODER = json.JSONDecoder(strict=False)
@@ -123,11 +124,24 @@ def _repaired(text: str, start: int) -> tuple[Any, int]:
 
 def _closing(text: str, start: int) -> int | None:
     depth = 0
-    for token in _BRACKET.finditer(text, start, start + _MAX_REPAIRED_CHARS):
-        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(token[0], 0)
+    for bracket, end in brackets(text, start, start + _MAX_REPAIRED_CHARS):
+        depth += 1 if bracket in "{[" else -1
         if depth == 0:
-            return token.end()
+            return end
     return None
+
+
+def brackets(text: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+    """The brackets of `text` from `start` to `end` that stand in no JSON string, and where each ends.
+
+    A quotation mark whose string does not end opens none; no later one does then, so that none is tried.
+    """
+    for token in _TOKEN.finditer(text, start, end):
+        if token[0] in "{}[]":
+            yield token[0], token.end()
+        elif not token["end"]:
+            yield from ((bracket[0], bracket.end()) for bracket in _BRACKET.finditer(text, token.start(), end))
+            return
 
 
 def _mended(piece: str) -> Any:
