@@ -33,8 +33,8 @@ class _Tally:
 
     def add(self, answer: dict[str, Any]) -> None:
         """Count a session that is durable."""
+        self.pending += bool(answer["pending"])
         self.statuses[answer["status"]] += 1
-        self.pending += bool(answer.get("pending"))
 
     def document(self) -> dict[str, Any]:
         """The tally as `--json` prints it."""

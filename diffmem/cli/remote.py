@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 from urllib.parse import SplitResult, urlencode, urlsplit
 
-from diffmem.cli.access import SECONDS, Failed, Misused, Reply, nothing
+from diffmem.cli.access import SECONDS, Failed, Misused, Reply
 from diffmem.cli.output import note
 
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
@@ -55,6 +55,25 @@ class _Body(io.RawIOBase):
         """Let go of the connection."""
         self._response.close()
         super().close()
+
+
+class _Answer(dict[str, Any]):
+    """An object of an answer; a field that is not there, though the contract promises it, is `Failed`."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Failed(f"the server is no DiffMem: it answered JSON without {name!r}", slug="not-diffmem")
+
+
+class _NoFile(io.RawIOBase):
+    """The file of an answer in JSON; reading it is `Failed`."""
+
+    def readable(self) -> bool:
+        """It is, as far as is known."""
+        return True
+
+    def readinto(self, _: Any) -> int:
+        """Nothing."""
+        raise Failed("the server is no DiffMem: it answered JSON in place of a file", slug="not-diffmem")
 
 
 class Remote:
@@ -97,9 +116,12 @@ class Remote:
             if media_type != "application/json" or "X-Request-Id" not in response.headers:
                 raise Failed(f"{self.where} is no DiffMem: it answered {media_type}", slug="not-diffmem")
             try:
-                return Reply(response.status, json.load(answer), nothing())
+                data = json.load(answer, object_hook=_Answer)
             except ValueError as error:
                 raise Failed(f"{self.where} answered something that is no JSON", slug="not-diffmem") from error
+        if not isinstance(data, dict):
+            raise Failed(f"{self.where} is no DiffMem: it answered JSON that is no object", slug="not-diffmem")
+        return Reply(response.status, data, io.BufferedReader(_NoFile()))
 
     def _request(
         self, method: str, address: str, body: Mapping[str, Any] | None, file: BinaryIO | None

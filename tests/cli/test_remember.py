@@ -106,6 +106,17 @@ class Busy(Handler):
     do_PUT = do_GET
 
 
+class Other(Handler):
+    """Another service, which numbers its requests too."""
+
+    def do_GET(self) -> None:
+        self.body()
+        said = b"[]" if self.path.startswith("/list") else b'{"ok": true, "status": "fine"}'
+        self.answer(200, said, Content_Type="application/json", X_Request_Id="1")
+
+    do_POST = do_PUT = do_GET
+
+
 class Away(Handler):
     """Never gets at its bucket."""
 
@@ -179,6 +190,31 @@ def test_what_no_diffmem_answers_is_taken_for_nothing(
     assert ended.code == 1
     assert "is no DiffMem: it answered" in ended.err + ended.out
     assert [path.name for path in home.iterdir()] == ["bundle"]
+
+
+@pytest.mark.parametrize("prefix", ["", "/list"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ask Maya",
+        "run ls",
+        "log",
+        "blame profile.md",
+        "diff",
+        "export me.bundle",
+        "import notes.md",
+        "remember notes.md",
+        "forget --text x --yes",
+        "doctor",
+    ],
+)
+def test_json_of_another_service_is_told_in_one_line(home: Path, diffmem: Command, prefix: str, line: str) -> None:
+    (home / "notes.md").write_text("Maya starts at the clinic on Thursday.\n")
+    with Waiting(Other) as server:
+        ended = diffmem(*line.split(), "--url", server.url + prefix)
+    assert ended.code == 1
+    assert "is no DiffMem: it answered" in ended.err + ended.out
+    assert [path.name for path in home.iterdir()] == ["notes.md"]
 
 
 @pytest.mark.parametrize("key", [b"\xff\xfe", b"one\ntwo", "ключ-ключ-ключ-ключ".encode()])
