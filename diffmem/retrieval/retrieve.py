@@ -89,9 +89,7 @@ def retrieve(
     with phase("resolve"):
         resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline)
         if outcome is not None and outcome.answer is not None and _points_nowhere(plan, resolved):
-            outcome = replace(
-                outcome, answer=None, stop_reason="invalid_plan", detail="none of its pointers can be used"
-            )
+            outcome = _unanswered(outcome, deadline)
             rejected = (*plan.rejected, *resolved.rejected)
             plan = replace(_with_findings(offline.plan, outcome, snapshot), rejected=rejected)
             resolved = resolve(plan, snapshot, tool, question.max_tokens, deadline)
@@ -160,6 +158,13 @@ def _reserve(deadline: Deadline) -> float:
 def _points_nowhere(plan: Plan, resolved: Resolved) -> bool:
     """Whether a plan has pointers and not one of them can be used. That nothing bears on a question is an answer."""
     return len(resolved.rejected) == len(plan.pointers) and bool(plan.pointers or plan.rejected)
+
+
+def _unanswered(outcome: Outcome[Plan], deadline: Deadline) -> Outcome[Plan]:
+    """What a plan that points nowhere amounts to: the model's fault, unless time was over before it was followed."""
+    if deadline.expired:
+        return replace(outcome, answer=None, stop_reason="deadline", detail="no time was left to follow the plan")
+    return replace(outcome, answer=None, stop_reason="invalid_plan", detail="none of its pointers can be used")
 
 
 def _with_findings(plan: Plan, outcome: Outcome[Plan], snapshot: Snapshot) -> Plan:
