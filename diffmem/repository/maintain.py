@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from diffmem.errors import DiffMemError, ObjectNotFound, UnknownUser
@@ -69,7 +70,8 @@ def _maintain_one(parts: Parts, uid: str, user: str | None, deadline: Deadline) 
     try:
         found = _user(parts.bucket, uid, deadline)
         if found is not None:
-            return _keep_house(parts, found, patience, deadline)
+            with suppress(UnknownUser):  # erased meanwhile: what is left of it, if anything, is leftovers
+                return _keep_house(parts, found, patience, deadline)
         removed = remove_leftovers(parts, uid, patience, deadline)
     except DiffMemError as error:
         if user is not None:

@@ -198,6 +198,36 @@ def test_all_users_have_their_turn_and_progress_is_told(
     assert len([name for name in object_names(bucket) if "/p/" in name]) == 2
 
 
+class Eraser:
+    """A hook that erases the user at one step, from another machine."""
+
+    def __init__(self, bucket: Hooked, other: Repositories, step: int) -> None:
+        self._bucket, self._other = bucket, other
+        self.steps_left = step
+
+    def __call__(self, moment: Moment, operation: str, name: str) -> None:
+        self.steps_left -= 1
+        if self.steps_left == 0:
+            self._bucket.hook = lambda *_: None
+            self._other.erase(USER, deadline())
+
+
+def test_a_user_who_is_erased_during_the_turn_is_no_failure(
+    repositories: Repositories, new_machine: NewMachine, bucket: Hooked
+) -> None:
+    other, tried = new_machine(), 0
+    for step in range(1, 10_000, 5):
+        fill(repositories, bucket)
+        eraser = bucket.hook = Eraser(bucket, other, step)
+        done = repositories.maintain(None, deadline())
+        assert [one.failed for one in done if one.failed] == [], step
+        if eraser.steps_left > 0:
+            break
+        assert (repositories.maintain(None, deadline()), object_names(bucket)) == ((), [])
+        tried += 1
+    assert tried > 5
+
+
 def test_maintaining_nobody_is_an_error(repositories: Repositories) -> None:
     with pytest.raises(UnknownUser):
         repositories.maintain("nobody", deadline())
