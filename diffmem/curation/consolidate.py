@@ -23,7 +23,7 @@ from diffmem.memory.markdown import merge_duplicates
 from diffmem.memory.timeline import is_timeline_path
 from diffmem.memory.workspace import Workspace
 from diffmem.model import ChatModel, Message, Usage
-from diffmem.repository import Change, FileChange, Repositories, Snapshot
+from diffmem.repository import Change, FileChange, History, Repositories, Snapshot
 from diffmem.shell import Tool
 
 ConsolidationTool = Literal["dedupe", "redistribute", "split", "link"]
@@ -85,7 +85,7 @@ def consolidate(
     with repositories.open(user, deadline) as snapshot:
         outcome = _asked(snapshot, tool, model, deadline, tools)
         proposal = _only(outcome.answer or Proposal(), tools)
-        order = _Order(proposal, tools, now, model.name if model else None, snapshot.epoch, deadline)
+        order = _Order(proposal, tools, now, model.name if model else None, snapshot.history, deadline)
         failed = () if outcome.answer else (f"no proposal: {outcome.stop_reason}: {outcome.detail}"[:300],)
         change = order.change(snapshot)
         diff = _diff(snapshot, change) if change else ""
@@ -105,7 +105,7 @@ def consolidate(
 
 
 class _Order:
-    """A proposal, and what the last head that was shown makes of it; `epoch` is that of the history it was made for."""
+    """A proposal, and what the last head that was shown makes of it; `history` is what it was made for."""
 
     def __init__(
         self,
@@ -113,10 +113,10 @@ class _Order:
         tools: Sequence[ConsolidationTool],
         now: datetime,
         model: str | None,
-        epoch: int,
+        history: History,
         deadline: Deadline,
     ) -> None:
-        self._epoch, self._deadline = epoch, deadline
+        self._history, self._deadline = history, deadline
         self.proposal, self._tools, self._now, self._model = proposal, tools, now, model
         self.made: tuple[Step, ...] = ()
         self.removed: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class _Order:
 
     def change(self, snapshot: Snapshot) -> Change | None:
         """What to write at this head; None where all is in order."""
-        if snapshot.epoch != self._epoch:
+        if snapshot.history != self._history:
             raise Conflict("something was forgotten meanwhile; asking again is safe")
         workspace = _workspace(snapshot)
         settings = parse_settings(workspace.text(SETTINGS_PATH).encode("utf-8", "replace"))

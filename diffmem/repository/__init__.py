@@ -5,6 +5,7 @@ from diffmem.git.writing import FileChange
 from diffmem.repository.change import Change
 from diffmem.repository.commit import Committed, Edit
 from diffmem.repository.erase import Erased
+from diffmem.repository.hydrate import History
 from diffmem.repository.importing import Imported
 from diffmem.repository.maintain import Maintained, Progress
 from diffmem.repository.names import user_hash
@@ -20,6 +21,7 @@ __all__ = [
     "Erased",
     "FileChange",
     "Header",
+    "History",
     "Imported",
     "Maintained",
     "Progress",

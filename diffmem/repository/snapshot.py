@@ -72,7 +72,7 @@ class Snapshot:
     ) -> None:
         self.user = hydrated.manifest.user
         self.head = head
-        self.epoch = hydrated.manifest.epoch
+        self.history = hydrated.history
         self._hydrated = replace(hydrated, lease=None)  # a lease of our own follows: it ends with `close`
         self._bucket = bucket
         self._deadline = deadline
@@ -83,7 +83,6 @@ class Snapshot:
         self._leases: list[Lease] = []
         self._checkout: Checkout | None = None
         self._checking_out = threading.Lock()
-        self._history = hydrated.history
         self._bare = hydrated.place.bare(head)
         self._hold(hydrated.place.use())
 
@@ -253,7 +252,7 @@ class Snapshot:
 
     def _listing(self) -> dict[str, str]:
         """The sha of each file's content, by path."""
-        key = (self._history, self.head)
+        key = (self.history, self.head)
         listing = self._shelves.listings.get(key)
         if listing is None:
             listing = dict(self._ask(lambda: objects.list_blobs(self._bare, self.head, self._deadline)))
@@ -261,12 +260,12 @@ class Snapshot:
         return listing
 
     def _contents(self, shas: set[str]) -> dict[str, Content]:
-        known = {sha: self._shelves.contents.get((self._history, sha)) for sha in shas}
+        known = {sha: self._shelves.contents.get((self.history, sha)) for sha in shas}
         contents = {sha: content for sha, content in known.items() if content is not None}
         lacking = sorted(shas - contents.keys())
         for sha, content in zip(lacking, self._ask(lambda: self._blobs(lacking)), strict=True):
             contents[sha] = content
-            self._shelves.contents.put((self._history, sha), content)
+            self._shelves.contents.put((self.history, sha), content)
         return contents
 
     def _bundle(self, directory: Path) -> Path:

@@ -16,7 +16,7 @@ from diffmem.limits import Deadline
 from diffmem.memory import Session, find_session, parse_head, parse_session, stem_of
 from diffmem.memory.workspace import Workspace
 from diffmem.model import ChatModel, Usage
-from diffmem.repository import Change, FileChange, Repositories, Snapshot
+from diffmem.repository import Change, FileChange, History, Repositories, Snapshot
 from diffmem.shell import Tool
 from diffmem.writer.apply import apply_edits
 from diffmem.writer.edits import EditPlan, Problem
@@ -133,7 +133,7 @@ class _Distiller:
     def _committed(self, plan: EditPlan) -> Distillation:
         others = self._others()
         prepared = (self._snapshot.head, self._workspace)
-        writing = _Writing(plan, self._session, self._path, self._model.name, self._snapshot.epoch, prepared)
+        writing = _Writing(plan, self._session, self._path, self._model.name, self._snapshot.history, prepared)
         committed = self._repositories.commit(self._snapshot.user, writing.change, self._deadline)
         with committed.snapshot as after:
             use = StorageUse(after.requests, after.bytes)
@@ -166,15 +166,14 @@ class _Distiller:
 class _Writing:
     """An edit plan to be written, and what the last head that was shown made of it.
 
-    `epoch` is that of the history which the model was shown, `prepared` a head of it and the files as the plan leaves
-    them there.
+    `history` is what the model was shown, `prepared` a head of it and the files as the plan leaves them there.
     """
 
     def __init__(
-        self, plan: EditPlan, session: Session, path: str, model: str, epoch: int, prepared: tuple[str, Workspace]
+        self, plan: EditPlan, session: Session, path: str, model: str, history: History, prepared: tuple[str, Workspace]
     ) -> None:
         self._plan, self._session, self._path, self._model = plan, session, path, model
-        self._epoch, self._prepared = epoch, prepared
+        self._history, self._prepared = history, prepared
         self.problems: tuple[Problem, ...] = ()
         self.is_superseded = False
 
@@ -182,9 +181,9 @@ class _Writing:
         """The edits on this head; None where the session is not what was distilled, or was distilled by others.
 
         Raises:
-            Conflict: the history was rewritten since the model saw it.
+            Conflict: the history was rewritten, or erased and begun again, since the model saw it.
         """
-        if snapshot.epoch != self._epoch:
+        if snapshot.history != self._history:
             raise Conflict("something was forgotten while the model thought")
         path = find_session(snapshot.paths(), stem_of(self._path) or "")
         data = snapshot.read(path) if path else b""

@@ -202,6 +202,18 @@ def test_what_was_forgotten_while_the_model_thought_does_not_come_back(world: Wo
     assert "Maya Smith" not in str((world.files(), world.log()))
 
 
+def test_what_was_erased_while_the_model_thought_does_not_come_back(world: World) -> None:
+    def erase(_: Any) -> str:
+        other = World(world.folder, "another")
+        other.repositories.erase(USER, Deadline(60))
+        other.write({path: text.replace("Maya Smith", "she") for path, text in FILES.items()})
+        return answer(MERGE, summary="Maya Smith is Maya")
+
+    with pytest.raises(Conflict, match="forgotten"):
+        run(world, [erase])
+    assert "Maya Smith" not in str((world.files(), world.log()))
+
+
 def test_a_user_who_is_not_there_has_nothing_to_consolidate(tmp_path: Path) -> None:
     with pytest.raises(UnknownUser):
         run(World(tmp_path), None)

@@ -63,7 +63,7 @@ def test_what_is_forgotten_is_nowhere_in_the_bucket_nor_in_any_cache(
     for one in (repositories, warm, new_machine()):
         with one.open(USER, deadline()) as snapshot:
             assert snapshot.head == done.head
-            assert snapshot.epoch == 1
+            assert snapshot.history.epoch == 1
             assert snapshot.read("a.md") == b"one\ntwo\nthree\n"
             assert (snapshot.checkout.tree / "a.md").read_bytes() == b"one\ntwo\nthree\n"
             assert snapshot.commit_count == len(snapshot.log())
@@ -201,7 +201,7 @@ def test_writers_who_are_always_quicker_are_a_conflict(
     bucket.hook = lambda *_: None
     assert fsck(bucket) == ""
     with other.open(USER, deadline()) as snapshot:
-        assert snapshot.epoch == 0
+        assert snapshot.history.epoch == 0
         assert len([name for name in object_names(bucket) if "/p/" in name]) == 2 * len(stored_manifest(bucket).packs)
 
 
@@ -212,7 +212,7 @@ def test_a_writer_in_flight_lands_on_the_new_history(
     other = new_machine()
 
     def edit(snapshot: Snapshot) -> Change:
-        if snapshot.epoch == 0:
+        if snapshot.history.epoch == 0:
             other.rewrite(USER, forget, deadline(), reword=reword)
         return write({"late.md": noise(300_000, 7)})(snapshot)
 
@@ -220,7 +220,7 @@ def test_a_writer_in_flight_lands_on_the_new_history(
     assert CANARY not in inflated(bucket)
     assert fsck(bucket) == ""
     with other.open(USER, deadline()) as snapshot:
-        assert snapshot.epoch == 1
+        assert snapshot.history.epoch == 1
         assert "late.md" in snapshot.paths()
 
 
@@ -282,7 +282,7 @@ def test_a_rewriting_that_was_cut_off_is_finished_by_the_next_opener(
     with new_machine().open(USER, deadline()) as snapshot:
         assert fsck(bucket) == ""
         assert cut_off
-        if snapshot.epoch:
+        if snapshot.history.epoch:
             assert CANARY not in inflated(bucket)
             assert stored_manifest(bucket).erase_pending == ()
         else:
@@ -302,7 +302,7 @@ def test_an_opener_whom_the_bucket_refuses_reads_all_the_same(
     with pytest.raises(StorageUnavailable):
         repositories.rewrite(USER, forget, deadline(), reword=reword)
     with new_machine().open(USER, deadline()) as snapshot:
-        assert snapshot.epoch == 1
+        assert snapshot.history.epoch == 1
     assert stored_manifest(bucket).erase_pending
     bucket.hook = lambda *_: None
     new_machine().open(USER, deadline()).close()
@@ -333,7 +333,7 @@ def test_an_edit_whose_history_goes_from_under_it_is_made_again(tmp_path: Path, 
     epochs: list[int] = []
 
     def edit(snapshot: Snapshot) -> Change:
-        epochs.append(snapshot.epoch)
+        epochs.append(snapshot.history.epoch)
         if len(epochs) == 1:
             same_disk.rewrite(USER, forget, deadline(), reword=reword)
         return Change({"count.md": f"{len(snapshot.log())}\n".encode()}, "Count")

@@ -187,7 +187,7 @@ def test_a_crash_at_any_step_of_a_rewriting_is_finished_by_the_next_opener(tmp_p
     for bucket in crash_points(tmp_path, a_memory, _forget):
         survivor = machine(bucket, tmp_path / "survivor")
         with survivor.open(USER, deadline()) as snapshot:
-            rewritten = snapshot.epoch == 1
+            rewritten = snapshot.history.epoch == 1
             assert (b"SECRET" in snapshot.read("log.md")) is not rewritten
         assert fsck(bucket) == ""
         if rewritten:

@@ -291,6 +291,18 @@ def test_what_was_forgotten_while_the_model_thought_does_not_come_back(world: Wo
     assert not world.remember(ScriptedModel([edits(DIET)])).pending
 
 
+def test_what_was_erased_while_the_model_thought_does_not_come_back(world: World) -> None:
+    def erase(_: Any) -> str:
+        other = World(world.folder, "another")
+        other.repositories.erase(USER, Deadline(SECONDS))
+        other.remember(None)
+        return GOOD
+
+    done = world.remember(ScriptedModel([erase]))
+    assert done.pending
+    assert set(world.files()) == {SESSION_PATH}
+
+
 def test_an_edit_by_hand_while_the_model_thought_is_respected(world: World) -> None:
     world.remember(ScriptedModel([edits(CREATE, NURSE)]))
 
