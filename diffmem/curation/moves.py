@@ -1,5 +1,7 @@
-"""The steps of a consolidation, made by code on parsed files: nothing that stands in one file is nowhere afterwards.
+"""The steps of a consolidation, made by code on parsed files: what a step is not about stands somewhere afterwards.
 
+A drop is about a fact that goes for good: the model's word that another fact of the file says it is believed where that
+fact has most of its words, and all of its numbers. A merge keeps no front matter but names, cues and `always_load`.
 A section that holds nothing but facts is moved fact by fact, so that what both files say stands once. Any other, with
 code, tables or nested lists in it, is moved as it is. After each step the lines of the files it touched are looked for;
 where one is missing that the step was not about, the step is taken back.
@@ -22,6 +24,7 @@ from diffmem.memory.names import USER_NAMES, free_slug, name_key
 from diffmem.memory.outline import Fact, Outline, is_blank, outline
 from diffmem.memory.settings import Settings
 from diffmem.memory.workspace import Workspace
+from diffmem.planner.words import is_english, is_stop_word, words
 
 DEFAULT_SECTION = "Facts"
 
@@ -89,10 +92,21 @@ def _drop(workspace: Workspace, step: Step, _: Settings) -> set[str]:
     gone, kept = _fact(text, step.fact), _fact(text, step.same_as)
     if gone == kept:
         raise _Refused("it is the same line")
+    if not _says(kept, gone):
+        raise _Refused(f"{step.same_as!r} does not say most of it")
     marks = [citation(stem, n) for stem, n in citations(gone.text)]
     text = confirm_fact(text, kept, marks)
     workspace.put(path, _sound(remove_facts(text, [_fact(text, step.fact)])))
     return {line_key(line) for line in gone.text.split("\n")} | {gone.key}
+
+
+def _says(kept: Fact, gone: Fact) -> bool:
+    """Whether `kept` has most of the words of `gone` that mean something, and all of its numbers."""
+    there, said = set(words(kept.key)), words(gone.key)
+    english = is_english(said)
+    telling = [word for word in said if not is_stop_word(word, english)] or said
+    numbers = {word for word in said if any(map(str.isdigit, word))}
+    return 2 * sum(word in there for word in telling) > len(telling) and numbers <= there
 
 
 def _move(workspace: Workspace, step: Step, _: Settings) -> set[str]:

@@ -139,6 +139,33 @@ def test_a_fact_that_says_nothing_more_goes_and_is_named(world: World) -> None:
     assert done.removed == ("- Works for Acme, as a nurse ^[s9#9]",)
 
 
+def test_a_fact_with_more_below_it_is_not_dropped(world: World) -> None:
+    text = "# Maya\n\n- Is a nurse at Acme\n- A nurse at Acme\n  - and likes it\n"
+    world.write({MAYA: text})
+    step = {"op": "drop", "entity": MAYA, "fact": "A nurse at Acme", "same_as": "is a nurse at acme"}
+    assert "more below" in run(world, [answer(step)], tools=("dedupe",)).warnings[0]
+    assert world.files()[MAYA] == text
+
+
+@pytest.mark.parametrize(
+    ("gone", "kept"),
+    [
+        ("Is allergic to nuts", "Likes tea"),
+        ("Likes Ana", "Likes Bob"),
+        ("Pays 6 euros for lunch", "Pays 5 euros for lunch"),
+        ("Ana said that she is in it", "That is it"),
+        ("ナッツにアレルギーがある", "お茶が好き"),
+    ],
+)
+def test_a_fact_that_another_does_not_say_stays_whatever_the_model_says(world: World, gone: str, kept: str) -> None:
+    text = f"# Maya\n\n- {gone} ^[s1#1]\n- {kept} ^[s9#9]\n"
+    world.write({MAYA: text})
+    step = {"op": "drop", "entity": MAYA, "fact": gone, "same_as": kept}
+    done = run(world, [answer(step)], tools=("dedupe",))
+    assert world.files()[MAYA] == text
+    assert len(done.warnings) == 1 and "most of it" in done.warnings[0]
+
+
 def test_links_are_woven(world: World) -> None:
     done = run(world, None, tools=("link",))
     assert "- [[memories/people/maya-smith|Maya Smith]] works here\n" in world.files()[ACME]
@@ -155,7 +182,7 @@ def test_links_are_woven(world: World) -> None:
         ({"op": "merge", "entity": "index.md", "into": "sessions/x.md"}, "no entity"),
         ({"op": "drop", "entity": MAYA, "fact": "Nurse at Acme", "same_as": "invented"}, "no fact"),
         ({"op": "drop", "entity": MAYA, "fact": "Nurse at Acme", "same_as": "nurse at acme"}, "same line"),
-        ({"op": "drop", "entity": SMITH, "fact": "nested", "same_as": "deeper"}, "more below"),
+        ({"op": "drop", "entity": SMITH, "fact": "nested", "same_as": "deeper"}, "most of it"),
         ({"op": "move", "entity": MAYA, "fact": "Nurse at Acme", "into": MAYA}, "already"),
         ({"op": "move_section", "entity": MAYA, "section": "Nothing", "into": ACME}, "no section"),
         ({"op": "split", "entity": MAYA, "section": "Work", "into": "Acme"}, "already"),
