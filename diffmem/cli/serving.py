@@ -5,13 +5,11 @@ import os
 import sys
 from pathlib import Path
 
-from diffmem.api.application import check_configuration
 from diffmem.cli.access import Misused, Place
 from diffmem.cli.direct import translated
 from diffmem.cli.output import note
 from diffmem.config import Config
-from diffmem.git import version as git
-from diffmem.http.auth import Authenticator
+from diffmem.http.service import Service
 
 _SOURCE = Path(__file__).parent.parent.parent / "main.py"
 
@@ -24,9 +22,7 @@ def serve(options: argparse.Namespace, place: Place) -> int:
         raise Misused(f"serve: --port must be from 1 to 65535, not {options.port}")
     with translated():
         config = Config.from_environment(place.configured())
-        check_configuration(config)
-        Authenticator(config)
-        git.require()
+        Service(config)  # refuses what the server would refuse to start with
     if not options.quiet:
         note(f"serving {config.store} at http://{options.host}:{options.port}; the page for it is at /docs")
     command = [sys.executable, "-m", "functions_framework", "--target", "diffmem", "--source", str(_SOURCE)]
