@@ -22,6 +22,7 @@
     │   └── StorageUnavailable        an outage, or out of time: nothing was acknowledged
     ├── GitError                      git failed where it should not have
     ├── ModelError                    the provider failed or talks nonsense; never reaches a caller
+    │   ├── ModelRefused              not this request; the next may be answered
     │   └── ModelTimeout              no answer before the deadline
     ├── InvalidPlan                   a model's answer holds no plan; never reaches a caller
     ├── ToolUnavailable               no OS sandbox where one is required
@@ -154,6 +155,10 @@ class GitError(DiffMemError):
 
 class ModelError(DiffMemError):
     """The provider refused, failed or answered something unusable."""
+
+
+class ModelRefused(ModelError):
+    """The provider does not take this request (a content filter, its length), or answers nothing; another may do."""
 
 
 class ModelTimeout(ModelError):

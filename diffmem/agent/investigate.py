@@ -11,6 +11,7 @@ Whatever a model does is an outcome; an error that is raised is an error of the 
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from diffmem.agent.answers import read_answer
@@ -19,7 +20,7 @@ from diffmem.agent.framing import MAX_SHOWN_CHARS, framed
 from diffmem.agent.prompts import prompt
 from diffmem.agent.task import RUN, Outcome, Run, StopReason, Task
 from diffmem.agent.transcript import transcript
-from diffmem.errors import DeadlineExceeded, InvalidPlan, ModelError, ModelTimeout, ToolUnavailable
+from diffmem.errors import DeadlineExceeded, InvalidPlan, ModelError, ModelRefused, ModelTimeout, ToolUnavailable
 from diffmem.limits import Deadline
 from diffmem.model import ChatModel, Message, Reply, Style, ToolCall, Usage
 
@@ -43,11 +44,12 @@ def investigate(task: Task[T], model: ChatModel, run: Run, deadline: Deadline, *
     try:
         return investigation.outcome(investigation.answer(), "plan")
     except _Stopped as stopped:
-        return investigation.outcome(None, stopped.reason, str(stopped))
+        return replace(investigation.outcome(None, stopped.reason, str(stopped)), is_refused=True)
     except (ModelTimeout, DeadlineExceeded) as error:
         return investigation.outcome(None, "deadline", str(error))
     except ModelError as error:
-        return investigation.outcome(None, "model_error", str(error))
+        outcome = investigation.outcome(None, "model_error", str(error))
+        return replace(outcome, is_refused=isinstance(error, ModelRefused))
 
 
 class _Stopped(Exception):

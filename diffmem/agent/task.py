@@ -59,6 +59,7 @@ class Outcome(Generic[T]):
     `commands` are those that were run, in order, and `seen` pairs each with its output. `turns` counts how often the
     model was asked, repair question included. `transcript` is every message of the protocol, from the system's to the
     last, as `{"role", "content", "tool_calls"?, "tool_call_id"?}`; a failure is its last entry, of role "error".
+    `is_refused`: the provider takes no such question, or no answer could be read; another question may fare better.
     """
 
     answer: T | None = None
@@ -69,6 +70,7 @@ class Outcome(Generic[T]):
     usage: Usage = field(default_factory=Usage)
     transcript: tuple[dict[str, Any], ...] = ()
     detail: str = ""
+    is_refused: bool = False
 
 
 def calls_already_made(shown: Sequence[tuple[str, str]]) -> tuple[Message, ...]:

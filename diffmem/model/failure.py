@@ -6,8 +6,10 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from diffmem.errors import ModelError
+from diffmem.errors import ModelError, ModelRefused
 
+# 403 is moderation at some (https://openrouter.ai/docs/api/reference/errors-and-debugging); 200 holds no completion.
+_REFUSALS = (200, 400, 403, 413, 422)
 _QUOTA = ("insufficient_quota", "billing", "credit balance")
 
 
@@ -23,13 +25,18 @@ class Failure:
     def is_transient(self) -> bool:
         """Whether the same request may fare better: no response, an unusable one, 408, 409, 425, 429 or 5xx."""
         if self.status == 429:
-            return not any(word in self.message.lower() for word in _QUOTA)
+            return not self._is_unpaid
         return self.status is None or self.status in (200, 408, 409, 425) or self.status >= 500
 
     def error(self) -> ModelError:
         """The error to raise for it."""
         what = "the provider failed" if self.status is None else f"the provider answered {self.status}"
-        return ModelError(f"{what}: {self.message[:300]}")
+        is_refusal = self.status in _REFUSALS and not self._is_unpaid
+        return (ModelRefused if is_refusal else ModelError)(f"{what}: {self.message[:300]}")
+
+    @property
+    def _is_unpaid(self) -> bool:
+        return any(word in self.message.lower() for word in _QUOTA)
 
 
 class ExchangeFailed(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from diffmem.errors import ModelTimeout
+from diffmem.errors import ModelRefused, ModelTimeout
 from diffmem.limits import Deadline
 from diffmem.model import habits
 from diffmem.model.addresses import Addresses
@@ -102,7 +102,7 @@ class OpenAIModel:
             else:
                 self._remember(reply, trial if trial is not known else None)
                 return replace(reply, style=habits.style(request, trial))
-        raise Failure("it refuses every way of asking").error()
+        raise ModelRefused("the provider refuses every way of asking")
 
     def _remember(self, reply: Reply, changed: Habits | None) -> None:
         with self._lock:

@@ -36,7 +36,8 @@ _NO_TOOL = "There is no tool here. Write the edit plan with what you have been s
 class Distillation:
     """What became of one session. `is_done`: it is pending no more; `commit` is None where others did it.
 
-    Where it is pending still, `warnings` say why. `others` are the paths of sessions that earlier writes left pending,
+    Where it is pending still, `warnings` say why, and `is_refused` that it is for what this session is: others may fare
+    better. `others` are the paths of sessions that earlier writes left pending,
     oldest first.
     """
 
@@ -49,6 +50,7 @@ class Distillation:
     storage: StorageUse = field(default_factory=StorageUse)
     warnings: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    is_refused: bool = False
 
 
 def distil_session(
@@ -59,7 +61,8 @@ def distil_session(
         with repositories.open(user, deadline) as snapshot:
             return _Distiller(repositories, tool, model, snapshot, path, deadline).distillation()
     except (StorageError, Conflict, DeadlineExceeded, UnknownPath) as error:
-        return Distillation(stem_of(path) or path, warnings=(f"not distilled yet: {error}",))
+        is_gone = isinstance(error, UnknownPath)
+        return Distillation(stem_of(path) or path, warnings=(f"not distilled yet: {error}",), is_refused=is_gone)
 
 
 class _Distiller:
@@ -89,7 +92,8 @@ class _Distiller:
             return Distillation(self._session.session_id, is_done=True)
         outcome = self._ask()
         if outcome.answer is None:
-            return self._pending(f"not distilled yet: {outcome.stop_reason}: {outcome.detail}"[:300])
+            why = f"not distilled yet: {outcome.stop_reason}: {outcome.detail}"[:300]
+            return replace(self._pending(why), is_refused=outcome.is_refused)
         try:
             return self._committed(outcome.answer)
         except (StorageError, Conflict, DeadlineExceeded) as error:
@@ -148,6 +152,7 @@ class _Distiller:
             storage=use + StorageUse(self._snapshot.requests, self._snapshot.bytes),
             warnings=(*too_long(self._session), *(f"not remembered: {problem}" for problem in problems)),
             others=others,
+            is_refused=writing.is_superseded,
         )
 
     def _others(self) -> tuple[str, ...]:

@@ -103,7 +103,7 @@ def _with_others(
             storage=done.storage + found.storage,
             also_distilled=(*done.also_distilled, *([found.session_id] if found.commit else ())),
         )
-        if not found.is_done:
+        if not (found.is_done or found.is_refused):
             break
     return done
 

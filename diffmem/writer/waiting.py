@@ -1,5 +1,6 @@
 """Distil what waits: for a scheduler, a task queue, or a person who closes a conversation."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from diffmem.writer.outcome import Distilled, StorageUse
 from diffmem.writer.pending import last_message_at, sessions_in
 
 _MIN_SECONDS = 1.0
+_MAX_REFUSED = 3  # in a row
 
 
 def distill(
@@ -36,7 +38,11 @@ def distill(
     """Close what is over and distil what is pending, the oldest first, while time remains; one session, or all.
 
     Open sessions are over where their last message is further away than the gap, and all of them where `close`. A
-    session that was only archived is distilled where it is named. The first that cannot be distilled ends it.
+    session that was only archived is distilled where it is named. It ends where the provider is away or time is out.
+
+    A session that is refused (by a content filter, or in answers that cannot be read) stays pending and is asked about
+    again by the next call, but keeps none waiting: the next one follows. Where two in a row are refused, the third is
+    any of the later ones, so that no number of them starves the rest; and where that is refused too, it ends.
 
     Raises:
         UnknownUser: there is no such memory.
@@ -49,9 +55,11 @@ def distill(
     with committed.snapshot as snapshot:
         done = Distilled(user, commit=committed.commit, storage=StorageUse(snapshot.requests, snapshot.bytes))
     waiting = dict(closing.waiting)
-    for path, head in closing.waiting.items():
+    turns, refused = list(closing.waiting.items()), 0
+    while turns and refused < _MAX_REFUSED:
         if model is None or deadline.remaining() < _MIN_SECONDS:
             break
+        path, head = turns.pop(0)
         with claims.claim(user, stem(head.session_id)) as is_ours:
             if not is_ours:
                 continue
@@ -64,9 +72,13 @@ def distill(
             storage=done.storage + found.storage,
             warnings=(*done.warnings, *found.warnings),
         )
-        if not found.is_done:
+        if found.is_done:
+            del waiting[path]
+        elif not found.is_refused:
             break
-        del waiting[path]
+        refused = 0 if found.is_done else refused + 1
+        if refused == _MAX_REFUSED - 1 and turns:
+            del turns[: secrets.randbelow(len(turns))]
     spent = round(1000 * (started - deadline.remaining()))
     return replace(done, pending=tuple(head.session_id for head in waiting.values()), timings_ms={"distill": spent})
 

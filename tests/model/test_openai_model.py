@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from diffmem.errors import ModelError, ModelTimeout
+from diffmem.errors import ModelError, ModelRefused, ModelTimeout
 from diffmem.limits import Deadline
 from diffmem.model import Addresses, Message, OpenAIModel, Usage
 from tests.support.behaviours import refusing
@@ -157,6 +157,26 @@ def test_the_key_goes_to_the_provider_and_into_no_error() -> None:
         model.complete(HELLO, deadline=Deadline(10))
     assert provider.requests[0].headers["authorization"] == "Bearer key"
     assert "the *** '***' is odd" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_refused"),
+    [
+        *((error(status, "no"), True) for status in (400, 403, 413, 422)),
+        *((error(status, "no"), False) for status in (401, 402, 404, 503)),
+        (error(400, "your credit balance is too low"), False),
+    ],
+)
+def test_a_refusal_of_what_was_asked_is_told_from_a_provider_that_answers_nobody(
+    failure: Wire, is_refused: bool
+) -> None:
+    with (
+        Provider([failure]) as provider,
+        ready_model(provider.base_url) as model,
+        pytest.raises(ModelError) as raised,
+    ):
+        model.complete(HELLO, deadline=Deadline(10))
+    assert isinstance(raised.value, ModelRefused) == is_refused
 
 
 def test_a_key_that_no_header_can_carry_is_a_model_error() -> None:

@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from diffmem.errors import ModelError, UnknownPath, UnknownUser
+from diffmem.errors import ModelError, ModelRefused, UnknownPath, UnknownUser
 from diffmem.memory import Message, parse_session
-from tests.support.scripted_model import ScriptedModel, edits
+from tests.support.scripted_model import Entry, ScriptedModel, edits, runs
+from tests.support.scripted_model import said as said_to
 from tests.writer.world import AT, World, facts, message
 
 FIRST = "sessions/2026/03/05-chat-2026-03-05-193000.md"
@@ -162,7 +163,7 @@ def test_with_nothing_pending_nothing_is_done(world: World) -> None:
         world.distill(model, "nobody-knows-it")
 
 
-def test_the_first_that_fails_ends_it_and_the_rest_stays_pending(world: World) -> None:
+def test_an_outage_ends_it_and_the_rest_stays_pending(world: World) -> None:
     for n in range(3):
         world.append(message(f"m{n}", n), conversation=f"c{n}")
     model = ScriptedModel([edits(), ModelError("503"), edits()])
@@ -172,6 +173,53 @@ def test_the_first_that_fails_ends_it_and_the_rest_stays_pending(world: World) -
     assert done.warnings == ("not distilled yet: model_error: 503",)
     rest = world.distill(ScriptedModel([edits()]))
     assert (rest.distilled, rest.pending) == (done.pending, ())
+
+
+REFUSED: list[Entry] = [ModelRefused("400: filtered"), "I would rather not.", '{"edits": 1}', runs("ls")]
+
+
+def refusing(failure: Entry) -> ScriptedModel:
+    """A model that fails wherever a session says "poison"."""
+    return ScriptedModel([lambda messages: failure if "poison" in said_to(messages) else edits()])
+
+
+@pytest.mark.parametrize("failure", REFUSED)
+def test_a_session_that_is_refused_keeps_no_later_one_waiting(world: World, failure: Entry) -> None:
+    for n, content in enumerate(["poison", "tea", "poison", "milk"]):
+        world.append(message(content, n), conversation=f"c{n}")
+    done = world.distill(refusing(failure), close=True)
+    assert done.distilled == ("c1-2026-03-05-193100", "c3-2026-03-05-193300")
+    assert done.pending == ("c0-2026-03-05-193000", "c2-2026-03-05-193200")
+    assert [warning[:17] for warning in done.warnings] == ["not distilled yet"] * 2
+    assert done.commit == world.log()[0].sha
+
+
+def test_where_everything_is_refused_few_sessions_are_asked_about(world: World) -> None:
+    world.append(*[message("poison", 60 * n) for n in range(10)])
+    model = refusing(REFUSED[0])
+    done = world.distill(model, close=True)
+    assert (done.distilled, len(done.pending), model.calls) == ((), 10, 3)
+
+
+def test_however_many_are_refused_a_later_one_gets_its_turn(world: World) -> None:
+    world.append(*[message("poison" if n < 6 else "tea", 60 * n) for n in range(7)])
+    for _ in range(200):
+        done = world.distill(refusing(REFUSED[0]), close=True)
+        if done.distilled:
+            break
+    assert (done.distilled, len(done.pending)) == (("chat-2026-03-06-013000",), 6)
+
+
+def test_a_session_that_is_gone_when_its_turn_comes_keeps_no_later_one_waiting(world: World) -> None:
+    for n in range(3):
+        world.append(message(f"m{n}", n), conversation=f"c{n}")
+
+    def forget(_: object) -> str:
+        World(world.folder, "another").write({"sessions/2026/03/05-c1-2026-03-05-193100.md": None})
+        return edits()
+
+    done = world.distill(ScriptedModel([forget, edits()]), close=True)
+    assert done.distilled == ("c0-2026-03-05-193000", "c2-2026-03-05-193200")
 
 
 def test_without_a_model_pending_sessions_are_named(world: World) -> None:

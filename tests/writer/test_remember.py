@@ -151,6 +151,14 @@ def test_without_a_model_a_session_waits_and_the_next_write_distils_it(world: Wo
     assert facts(world.files()[MAYA]) == ["Works at Acme as a nurse. ^[dinner#1]"]
 
 
+def test_a_session_that_is_refused_keeps_no_other_waiting_for_a_write(world: World) -> None:
+    for n, content in enumerate(["poison", "tea"]):
+        world.remember(None, session(f"s{n}", (Message("user", content),)))
+    model = ScriptedModel([lambda messages: "I would rather not." if "poison" in said(messages) else edits()])
+    done = world.remember(model, session("later", (Message("user", "Good morning!"),)))
+    assert (done.pending, done.also_distilled) == (False, ("s1",))
+
+
 @pytest.mark.parametrize(
     "failure", [ModelError("503"), ModelTimeout("too slow"), "I would rather not.", '{"edits": 1}']
 )
