@@ -54,7 +54,7 @@ def _made(claims: Claims, room: int, max_tokens: int, costs: Costs) -> Fitted:
     text = render(found)
     return Fitted(
         text,
-        costs.count(text),
+        costs.text(text),
         found,
         unserved=[claim for claim in claims.must if selection.unserved(claim)],
         complete=not any(selection.missing(claim) for claim in claims.all),

@@ -3,7 +3,7 @@
 tiktoken takes 0.15 s of the processor, holding the interpreter for most of it, and 84 MB before it counts its first
 word; a cold start cannot hide that. Nearly every word of a text is one token, though, and to know it a look into the
 vocabulary is enough. So a process begins without tiktoken, which counts faster once it is there, and begins to load it,
-beside its requests, when it has lost as much time as that takes (the answer of the ski-rental problem). What is slow or
+beside its requests, when it has lost a second without it: by then its time and memory are worth having. What is slow or
 uncertain to do here waits for tiktoken at once: large texts, words of over 300 bytes, and characters on which the two
 regular expression engines disagree.
 """
@@ -40,9 +40,8 @@ UNSETTLED = re.compile(
     "[\u0295\u0558\u058b\u058c\u05c8\u05c9\u088f\u0b53\u0b54\u0c5c\u0cdc\u1acf-\u1af0\u208f\u209d-\u209f\ua7ce-\ua7f1"
     "\uab6c\uab6d\ud800-\udfff\U000107bb-\U0001d3ff\U0001d6a6\U0001df1f-\U0001efff\U0002b000-\U0010ffff]"
 )
-# Measured in characters of text, each of which takes 0.1 us longer here than by tiktoken: merging a byte of a word, and
-# loading tiktoken.
-_MERGED_BYTE_CHARS, _LOADING_CHARS = 20, 1_500_000
+# A character takes 0.1 us longer here than by tiktoken, and a byte of a word that has to be merged 20 times that.
+_LOADING_CHARS, _MERGED_BYTE_CHARS = 10_000_000, 20
 _LONG_WORD_BYTES = 300  # merging takes the square of it: 1 ms
 _REMEMBERED_WORDS, _REMEMBERED_CHARS = 8192, 64
 # tiktoken takes a second for a word of two megabytes, which nothing can interrupt, and panics on a million blanks.

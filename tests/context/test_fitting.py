@@ -9,7 +9,7 @@ from diffmem.context.budget import Claims
 from diffmem.context.fitting import Fitted, fit
 from diffmem.context.history import heads_first
 from diffmem.context.places import file_source
-from diffmem.context.selection import Claim
+from diffmem.context.selection import STRIDE_CHARS, Claim, Costs
 from diffmem.context.sources import Source, text_content
 from diffmem.limits import Deadline
 from diffmem.memory import CONTEXT_FRAME_CLOSE, framed_spans, render_session, session_path
@@ -190,6 +190,17 @@ def plans(draw: Callable[..., object]) -> list[Claim]:
     drawn = draw(claims)
     assert isinstance(drawn, list)
     return drawn
+
+
+BREAKING = st.text("ab1 \n\r\t/-.'é妻\x0b\x1c\x85\u00a0\u2028\u3000<", max_size=40)
+
+
+@given(
+    st.lists(BREAKING | st.sampled_from(["\n", "\n\n", "- a fact", "x" * (STRIDE_CHARS + 1)]), max_size=12).map("".join)
+)
+def test_the_parts_of_a_text_are_counted_as_the_text_is(text: str) -> None:
+    costs = Costs(tokens.count)
+    assert [costs.text(text), costs.text(text)] == [tokens.count(text)] * 2
 
 
 @settings(deadline=None, max_examples=300)
