@@ -37,8 +37,7 @@ class Distillation:
     """What became of one session. `is_done`: it is pending no more; `commit` is None where others did it.
 
     Where it is pending still, `warnings` say why, and `is_refused` that it is for what this session is: others may fare
-    better. `others` are the paths of sessions that earlier writes left pending,
-    oldest first.
+    better. `others` are the paths of sessions that earlier writes left pending, oldest first.
     """
 
     session_id: str
