@@ -9,6 +9,7 @@ import pytest
 from diffmem.git import Checkout
 from diffmem.shell import Tool
 from tests.support.attack_fixture import build
+from tests.support.boxes import WALLS, Box, Place, made_place, walled_box
 from tests.support.checkouts import checkout_of, remove
 
 
@@ -50,3 +51,17 @@ def bare_tool() -> Iterator[Tool]:
     without_sandbox = Tool("off")
     yield without_sandbox
     without_sandbox.close()
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    """Where a worker of the sandbox stands, and what it must not reach."""
+    with made_place() as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=WALLS)
+def box(request: pytest.FixtureRequest, place: Place) -> Iterator[Box]:
+    """A worker behind each of the walls in turn."""
+    with walled_box(request.param, place) as found:
+        yield found

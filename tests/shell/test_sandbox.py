@@ -2,29 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterator
 
 import pytest
 
 from diffmem.shell import zygote_confine
 from diffmem.shell.policy import binaries
-from tests.support.boxes import WALLS, Box, Place, made_place, walled_box
+from tests.support.boxes import Box
 
 DENIED = {"EACCES", "EPERM", "ENOENT", "EROFS", "ENOSYS"}
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with made_place() as found:
-        yield found
-
-
-@pytest.fixture(scope="module", params=WALLS)
-def box(request: pytest.FixtureRequest, place: Place) -> Iterator[Box]:
-    with walled_box(request.param, place) as found:
-        yield found
 
 
 def test_a_worker_answers_from_the_tree(box: Box) -> None:

@@ -24,7 +24,6 @@ from tests.support.boxes import (
     Place,
     assert_idle,
     is_gone,
-    made_place,
     walled,
     walled_box,
     zygotes,
@@ -34,18 +33,6 @@ ROOT = Path(__file__).parents[2]
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
-
-
-@pytest.fixture(scope="module")
-def place() -> Iterator[Place]:
-    with made_place() as found:
-        yield found
-
-
-@pytest.fixture(scope="module", params=WALLS)
-def box(request: pytest.FixtureRequest, place: Place) -> Iterator[Box]:
-    with walled_box(request.param, place) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
