@@ -56,6 +56,7 @@ class Limits:
     max_json_depth: int = 12
     max_messages: int = 5_000
     max_message_chars: int = 400_000
+    max_transcript_chars: int = 4_000_000
     max_file_bytes: int = 2 * 1024 * 1024
     max_import_bytes: int = 256 * 1024 * 1024
     max_command_bytes: int = 20_000

@@ -1,7 +1,7 @@
 """POST context: what memory says that bears on a conversation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from diffmem.api.application import Application
@@ -59,7 +59,7 @@ class ContextAnswer:
     degraded: bool
     warnings: Sequence[str]
     remembered: Remembered | None = None
-    trace: Sequence[Mapping[str, Any]] | None = field(default=None)
+    trace: Sequence[Mapping[str, Any]] | None = None
 
 
 def post_context(app: Application, call: Call, user: str, body: ContextBody) -> Answer:

@@ -5,7 +5,8 @@ frozen dataclass. The OpenAPI document is made from these classes.
 """
 
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -17,9 +18,11 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
+    ValidationError,
     model_validator,
 )
 
+from diffmem.errors import InvalidRequest
 from diffmem.limits import Limits
 
 _LIMITS = Limits()
@@ -122,7 +125,7 @@ class SessionBody(Body):
 
     session_id: Label | None = None
     messages: Messages | None = None
-    transcript: Annotated[Text, Field(min_length=1, max_length=4_000_000)] | None = None
+    transcript: Annotated[Text, Field(min_length=1, max_length=_LIMITS.max_transcript_chars)] | None = None
     occurred_at: Moment | None = None
     timezone: TimezoneName | None = None
     source: Label | None = None
@@ -297,11 +300,20 @@ class RevertBody(Body):
     commit: Revision
 
 
-def first_problem(error_list: list[Mapping[str, Any]]) -> str:
-    """One line that names the field and the value of the first of pydantic's errors."""
-    first = error_list[0]
+@contextmanager
+def validation() -> Iterator[None]:
+    """pydantic's errors become `InvalidRequest` inside."""
+    try:
+        yield
+    except ValidationError as error:
+        raise InvalidRequest(_first_problem(error)) from error
+
+
+def _first_problem(error: ValidationError) -> str:
+    """One line that names the field and the value of the first of the errors."""
+    first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "the body"
-    message = str(first["msg"]).removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     if first["type"] in ("missing", "value_error") and not first["loc"]:
         return message
     shown = repr(first["input"])

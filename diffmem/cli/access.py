@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Protocol, Self
@@ -112,8 +111,3 @@ def file_path(path: str) -> str:
 def given(**values: object) -> dict[str, str]:
     """The parameters that were given, as text; `from_` is `from`, which Python keeps for itself."""
     return {name.rstrip("_"): str(value) for name, value in values.items() if value is not None}
-
-
-def nothing() -> BinaryIO:
-    """The file of a reply that has none."""
-    return BytesIO(b"")

@@ -8,14 +8,12 @@ from io import BytesIO
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from pydantic import ValidationError
-
 from diffmem.api.application import Application
 from diffmem.api.call import Call
-from diffmem.api.requests import first_problem
-from diffmem.cli.access import SECONDS, Failed, Reply, nothing
+from diffmem.api.requests import validation
+from diffmem.cli.access import SECONDS, Failed, Reply
 from diffmem.config import Config
-from diffmem.errors import DiffMemError, InvalidRequest
+from diffmem.errors import DiffMemError
 from diffmem.http import problems
 from diffmem.http.encoding import to_json
 from diffmem.http.routes import ROUTES
@@ -46,14 +44,14 @@ class Direct:
             route, parameters = match(ROUTES, method, path)
             arguments: dict[str, Any] = dict(parameters)
             if route.query is not None:
-                with _valid():
+                with validation():
                     arguments["query"] = route.query.model_validate(query or {}, strict=False)
             if route.body is not None or route.max_raw_bytes:
                 arguments["body"] = _body(route, body, file)
             call = Call(Deadline(SECONDS), datetime.now(UTC))
             answer = route.handler(self.application, call, **arguments)
         if answer.media_type == "application/json":
-            return Reply(answer.status, json.loads(to_json(answer.content)), nothing())
+            return Reply(answer.status, json.loads(to_json(answer.content)), BytesIO())
         content = answer.content
         return Reply(answer.status, None, BytesIO(content) if isinstance(content, bytes) else content)
 
@@ -79,17 +77,8 @@ def translated() -> Iterator[None]:
 
 def _body(route: Route, body: Mapping[str, Any] | None, file: BinaryIO | None) -> Any:
     if route.body is not None:
-        with _valid():
+        with validation():
             return route.body.model_validate_json(json.dumps(body or {}))
     if file is None:
         return b""
     return file if route.body_as_file else file.read()
-
-
-@contextmanager
-def _valid() -> Iterator[None]:
-    """pydantic's errors become `InvalidRequest` inside."""
-    try:
-        yield
-    except ValidationError as error:
-        raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error

@@ -35,7 +35,7 @@ def maintain(options: argparse.Namespace, place: Place) -> int:
 
 
 def _line(one: Maintained) -> str:
-    return f"{one.user or 'leftovers of an erased memory'}"
+    return one.user or "leftovers of an erased memory"
 
 
 def _show(done: tuple[Maintained, ...]) -> None:

@@ -14,11 +14,10 @@ from typing import Any
 
 from diffmem.cli import exports
 from diffmem.cli.access import Misused
+from diffmem.limits import Limits
 
 _SUFFIXES = (".md", ".txt", ".json", ".jsonl")
-_MAX_TRANSCRIPT_CHARS = 4_000_000
-_MAX_MESSAGES = 5_000
-_MAX_MESSAGE_CHARS = 400_000
+_LIMITS = Limits()
 _MAX_SESSION_CHARS = 2_000_000
 
 
@@ -87,8 +86,8 @@ def _transcript(path: Path, text: str) -> Item:
     """A text as one session, known by its path: a text that has grown replaces what was remembered of it."""
     if not text.strip():
         return Item(str(path), {}, "empty")
-    if len(text) > _MAX_TRANSCRIPT_CHARS:
-        return Item(str(path), {}, f"longer than {_MAX_TRANSCRIPT_CHARS} characters: split it")
+    if len(text) > _LIMITS.max_transcript_chars:
+        return Item(str(path), {}, f"longer than {_LIMITS.max_transcript_chars} characters: split it")
     known_by = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:9]
     name = re.sub(r"[^a-z0-9]+", "-", path.name.lower()).strip("-")[:40] or "file"
     changed = datetime.fromtimestamp(int(path.stat().st_mtime)).astimezone()
@@ -151,10 +150,10 @@ def _cut(messages: list[Any]) -> Iterator[list[Any]]:
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None
         size = len(content) if isinstance(content, str) else 0
-        if size > _MAX_MESSAGE_CHARS:
-            message = {**message, "content": message["content"][: _MAX_MESSAGE_CHARS - 20] + "\n[cut off here]"}
-            size = _MAX_MESSAGE_CHARS
-        if part and (len(part) >= _MAX_MESSAGES or chars + size > _MAX_SESSION_CHARS):
+        if size > _LIMITS.max_message_chars:
+            message = {**message, "content": message["content"][: _LIMITS.max_message_chars - 20] + "\n[cut off here]"}
+            size = _LIMITS.max_message_chars
+        if part and (len(part) >= _LIMITS.max_messages or chars + size > _MAX_SESSION_CHARS):
             yield part
             part, chars = [], 0
         part.append(message)

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import BinaryIO, TypeVar
 
 import flask
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from werkzeug.exceptions import ClientDisconnected
 
-from diffmem.api.requests import first_problem
+from diffmem.api.requests import validation
 from diffmem.errors import InvalidRequest, TooLarge, UnsupportedMediaType
 from diffmem.limits import Limits
 
@@ -68,10 +68,8 @@ def json_model(request: flask.Request, model: type[M], limits: Limits) -> M:
     if data and request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
         raise UnsupportedMediaType(f"Content-Type must be application/json, not {request.mimetype!r}")
     _check_depth(data, limits.max_json_depth)
-    try:
+    with validation():
         return model.model_validate_json(data or b"{}")
-    except ValidationError as error:
-        raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error
 
 
 def query_model(request: flask.Request, model: type[M]) -> M:
@@ -81,10 +79,8 @@ def query_model(request: flask.Request, model: type[M]) -> M:
         if len(found) > 1:
             raise InvalidRequest(f"{name}: given {len(found)} times")
         values[name] = found[0]
-    try:
+    with validation():
         return model.model_validate(values, strict=False)
-    except ValidationError as error:
-        raise InvalidRequest(first_problem([dict(item) for item in error.errors(include_url=False)])) from error
 
 
 def refuse_query(request: flask.Request) -> None:
