@@ -9,6 +9,9 @@ from diffmem.git.paths import unsafe_reason
 from diffmem.git.process import run
 from diffmem.limits import Deadline
 
+FILE_MODES = (b"100644", b"100755")
+"""The modes of regular files: the only ones that a memory holds."""
+
 
 class Blob(NamedTuple):
     """A regular file of a tree."""
@@ -20,8 +23,8 @@ class Blob(NamedTuple):
 def list_blobs(checkout: Checkout, rev: str, deadline: Deadline) -> tuple[Blob, ...]:
     """The regular files of a revision whose paths are safe, in git's order (by the bytes of the path).
 
-    Symbolic links, submodules and unsafe paths, which an imported history may hold, are not in it: nothing of DiffMem
-    ever sees them.
+    Symbolic links, submodules and unsafe paths, which an import refuses, are not in it: nothing of DiffMem ever sees
+    them.
     """
     output = run(checkout, ["ls-tree", "-r", "-z", "--full-tree", rev], deadline).output
     lines = (line.partition(b"\t") for line in output.split(b"\0") if line)
@@ -32,7 +35,7 @@ def list_blobs(checkout: Checkout, rev: str, deadline: Deadline) -> tuple[Blob, 
 def _blob(head: bytes, name: bytes) -> Blob | None:
     """A blob from `100644 blob <sha>` and its path."""
     mode, _, sha = head.split(b" ")
-    if mode not in (b"100644", b"100755"):
+    if mode not in FILE_MODES:
         return None
     try:
         path = name.decode()

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from diffmem.errors import DeadlineExceeded, NotABundle, UnsafePath
 from diffmem.git.environment import Checkout
-from diffmem.git.objects import read_objects
+from diffmem.git.objects import FILE_MODES, read_objects
 from diffmem.git.packscan import Bounds
 from diffmem.git.paths import MAX_DEPTH, MAX_PATH_BYTES, unsafe_reason
 from diffmem.git.process import kill, run, start
@@ -26,7 +26,6 @@ from diffmem.limits import Deadline
 
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _FOLDER = b"40000"
-_FILES = (b"100644", b"100755")
 _REFUSED = {b"120000": "is a symbolic link", b"160000": "is a submodule"}
 _END_OF_TIME = 4_102_444_800  # 2100, as everywhere in the contract
 _LOT = 500
@@ -182,7 +181,7 @@ class _Trees:
 
     def _judge(self, tree: str, mode: bytes, name: bytes) -> None:
         reason = _REFUSED.get(mode) or _name_reason(name)
-        if reason is None and mode != _FOLDER and mode not in _FILES:
+        if reason is None and mode != _FOLDER and mode not in FILE_MODES:
             reason = f"has the mode {mode.decode()}"
         if reason is None:
             self._allowed.add((mode, name))

@@ -7,7 +7,7 @@ and all other blocks must be what they were. An edit that cannot be made so is n
 import difflib
 import functools
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diffmem.limits import Deadline
@@ -37,7 +37,7 @@ def add_fact(
     same = [found for found in parts.facts if found.key == fact_key(fact)]
     known = next((found for found in same if anywhere or name_key(found.heading) == name_key(heading)), None)
     if known is not None:
-        return Edited(_confirmed(text, known, mark))
+        return Edited(confirm_fact(text, known, [mark]) if mark and citations(known.text) else text)
     section = next((head for head in parts.headings if name_key(head.text) == name_key(heading)), None)
     places = roomy(in_section(parts, section) if section else new_section(parts, before))
     new = () if section else (heading,)
@@ -94,7 +94,9 @@ def remove_facts(text: str, facts: Sequence[Fact]) -> Edited:
 
 def confirm_fact(text: str, fact: Fact, marks: Sequence[str]) -> str:
     """`text` with the citations `marks` after `fact`, a fact of its outline, as far as there is room for them."""
-    return _with_last_line(text, fact, functools.partial(_with_marks, marks)) if marks else text
+    lines = text.split("\n")
+    _cite(lines, fact, marks)
+    return "\n".join(lines)
 
 
 def merge_duplicates(text: str, deadline: Deadline, *, anywhere: bool = True) -> str:
@@ -115,9 +117,7 @@ def merge_duplicates(text: str, deadline: Deadline, *, anywhere: bool = True) ->
     gone = _removable(text, parts, [fact for fact in parts.facts if fact.start in again], deadline)
     lines = text.split("\n")
     for fact, _ in gone:
-        marks = [citation(stem, n) for stem, n in citations(fact.text)]
-        if marks:
-            _change_last_line(lines, again[fact.start], functools.partial(_with_marks, marks))
+        _cite(lines, again[fact.start], [citation(stem, n) for stem, n in citations(fact.text)])
     return _without_lines("\n".join(lines), gone)
 
 
@@ -264,32 +264,17 @@ def _reworded(text: str, fact: Fact, worded: str) -> _Made:
     return _Made("\n".join(lines), (worded,))
 
 
-def _confirmed(text: str, fact: Fact, mark: str) -> str:
-    if not mark or not citations(fact.text):
-        return text
-    return _with_last_line(text, fact, lambda line: with_citation(line, mark))
-
-
-def _with_marks(marks: Sequence[str], line: str) -> str:
-    return functools.reduce(with_citation, marks, line)
-
-
 def _unciting(text: str, fact: Fact, stem: str) -> str:
     lines = text.split("\n")
     lines[fact.start : fact.end] = [without_citation(line, stem) for line in lines[fact.start : fact.end]]
     return "\n".join(lines)
 
 
-def _with_last_line(text: str, fact: Fact, change: Callable[[str], str]) -> str:
-    lines = text.split("\n")
-    _change_last_line(lines, fact, change)
-    return "\n".join(lines)
-
-
-def _change_last_line(lines: list[str], fact: Fact, change: Callable[[str], str]) -> None:
+def _cite(lines: list[str], fact: Fact, marks: Sequence[str]) -> None:
+    """Put the citations `marks` after `fact`, on its last line."""
     line = lines[fact.end - 1]
     end = "\r" if line.endswith("\r") else ""
-    lines[fact.end - 1] = change(line.removesuffix("\r")) + end
+    lines[fact.end - 1] = functools.reduce(with_citation, marks, line.removesuffix("\r")) + end
 
 
 def _without_lines(text: str, gaps: Iterable[_Gap]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from diffmem.errors import UnsafePath
 from diffmem.git.paths import unsafe_reason
-from diffmem.git.writing import Draft
+from diffmem.git.writing import NAME, Draft
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
 _MAX_SUBJECT_CHARS = 200
@@ -27,7 +27,7 @@ class Change:
     body: str = ""
     trailers: Mapping[str, str] = field(default_factory=dict)
     occurred_at: datetime | None = None
-    author: str = "DiffMem"
+    author: str = NAME
 
 
 def draft(change: Change, parent: str, tx: str, now: datetime) -> Draft:

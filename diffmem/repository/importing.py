@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, Literal
 
-from diffmem.errors import Conflict, UnknownUser
+from diffmem.errors import Conflict
 from diffmem.git.bundles import Header, read_header
 from diffmem.git.history import is_ancestor
 from diffmem.git.packs import Scratch, pack_history
@@ -91,7 +91,7 @@ def import_bundle(
     """See `Repositories.import_bundle`."""
     header = read_header(bundle)
     sha = header.refs[choose(header)]
-    base = _found(parts, user, deadline)
+    base = parts.hydrator.read(parts.bucket, parts.uid(user), user, deadline)
     if base and not replace and not _is_there(base, sha, deadline):
         _check_empty(parts, base, deadline)
     latest = parts.clock() + _MAX_CLOCK_SKEW
@@ -104,13 +104,6 @@ def import_bundle(
     finally:
         remove_tree(place.root)
     return _put(parts, user, ready, deadline, replace=replace)
-
-
-def _found(parts: Parts, user: str, deadline: Deadline) -> Hydrated | None:
-    try:
-        return read(parts, parts.bucket, user, deadline)
-    except UnknownUser:
-        return None
 
 
 def _is_there(base: Hydrated, sha: str, deadline: Deadline) -> bool:

@@ -28,6 +28,7 @@ from diffmem.git.packs import Pack
 MAGIC = b"DIFFMEM1"
 VERSION = 1
 MAIN = "refs/heads/main"
+BASE_LEVEL = 99  # of a pack that holds a whole history
 
 _LENGTH = struct.Struct(">I")
 _START = len(MAGIC) + _LENGTH.size

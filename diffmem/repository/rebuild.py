@@ -10,7 +10,7 @@ from dataclasses import replace
 from diffmem.git.packs import Pack, Scratch, pack_history
 from diffmem.limits import Deadline
 from diffmem.repository.hydrate import Hydrated
-from diffmem.repository.manifest import Manifest, StoredPack
+from diffmem.repository.manifest import BASE_LEVEL, Manifest, StoredPack
 from diffmem.repository.names import new_pack
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
@@ -19,7 +19,6 @@ from diffmem.repository.upload import upload
 
 _MANY_PACKS = 5
 _TRIES = 6
-_BASE_LEVEL = 99
 
 
 def is_due(manifest: Manifest) -> bool:
@@ -31,7 +30,7 @@ def is_due(manifest: Manifest) -> bool:
 def rebuild(parts: Parts, user: str, patience: Patience, deadline: Deadline) -> bool:
     """Whether the packs of a memory are now one, apart from what was written meanwhile."""
     began, pack = read_and(parts, user, deadline, lambda now: _packed(parts, now, deadline))
-    stored = StoredPack.of(new_pack(began.manifest.seq + 1, pack.trailer, began.manifest.id), pack, _BASE_LEVEL)
+    stored = StoredPack.of(new_pack(began.manifest.seq + 1, pack.trailer, began.manifest.id), pack, BASE_LEVEL)
     upload(parts.bucket, began.uid, stored.name, pack, patience, deadline)
     for _ in range(_TRIES):
         now = read(parts, parts.bucket, user, deadline)

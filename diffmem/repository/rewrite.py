@@ -21,7 +21,7 @@ from diffmem.git.rewriting import rewrite as rewrite_history
 from diffmem.limits import Deadline
 from diffmem.repository.collect import collect
 from diffmem.repository.hydrate import Hydrated
-from diffmem.repository.manifest import StoredPack
+from diffmem.repository.manifest import BASE_LEVEL, StoredPack
 from diffmem.repository.names import new_pack, pack_objects, user_prefix
 from diffmem.repository.parts import Parts
 from diffmem.repository.patience import Patience
@@ -30,7 +30,6 @@ from diffmem.repository.swap import read, read_and, swap
 from diffmem.repository.upload import upload, withdraw
 from diffmem.storage import Retention
 
-_BASE_LEVEL = 99
 _TRIES = 6
 
 
@@ -108,7 +107,7 @@ def put_history(parts: Parts, base: Hydrated, made: Made, patience: Patience, de
     The packs of the old one are then listed as `erase_pending`; `finish_erasure` deletes them.
     """
     before = base.manifest
-    stored = StoredPack.of(new_pack(before.seq + 1, made.pack.trailer, before.id), made.pack, _BASE_LEVEL)
+    stored = StoredPack.of(new_pack(before.seq + 1, made.pack.trailer, before.id), made.pack, BASE_LEVEL)
     upload(parts.bucket, base.uid, stored.name, made.pack, patience, deadline)
     manifest = replace(
         before,

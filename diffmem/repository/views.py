@@ -10,7 +10,7 @@
 A view that nobody uses is carried on to the next head by changing only what changed; else a new one is written. Both
 happen aside, and the result is renamed into place.
 
-*Covered*: what an imported history holds of links, submodules and unsafe names never reaches the disk; a view with
+*Covered*: what a history may hold of links, submodules and unsafe names never reaches the disk; a view with
 anything missing is made again. *Not covered*: somebody who writes into the files of the cache.
 """
 
