@@ -126,7 +126,7 @@ class _Order:
         """What to write at this head; None where all is in order."""
         if snapshot.history != self._history:
             raise Conflict("something was forgotten meanwhile; asking again is safe")
-        workspace = _workspace(snapshot)
+        workspace = Workspace.of(snapshot)
         settings = parse_settings(workspace.text(SETTINGS_PATH).encode("utf-8", "replace"))
         refused = make_steps(self.proposal, workspace, settings)
         if "dedupe" in self._tools:
@@ -146,10 +146,6 @@ def _body(removed: Sequence[str]) -> str:
     return (
         "\n".join(["Lines that stand nowhere else now:", "", *(f"    {line}" for line in removed)]) if removed else ""
     )
-
-
-def _workspace(snapshot: Snapshot) -> Workspace:
-    return Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
 
 
 def _merge_equal(workspace: Workspace, deadline: Deadline) -> None:
@@ -179,7 +175,7 @@ def _asked(
     def run(command: str, until: Deadline) -> str:
         return tool.run(command, snapshot.checkout, until).output if tool else "There is no tool here."
 
-    task = _task(_workspace(snapshot), wanted)
+    task = _task(Workspace.of(snapshot), wanted)
     return investigate(task, model, run, deadline.less(_RESERVE_SECONDS), max_turns=_MAX_TURNS)
 
 

@@ -58,7 +58,7 @@ def change_of(
     writer: str = PERSON,
 ) -> Change:
     """The change that writes `files`, with the manifest that belongs to them."""
-    workspace = Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
+    workspace = Workspace.of(snapshot)
     for path, data in files.items():
         if path.startswith("sessions/"):
             continue
@@ -74,7 +74,7 @@ def manifest_change(snapshot: Snapshot, now: datetime) -> Change | None:
     """The change that brings `index.md` up to date with the files that it lists; None where it is."""
     if INDEX_PATH not in snapshot.paths():
         return None
-    workspace = Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
+    workspace = Workspace.of(snapshot)
     index = workspace.index(f"{now:%Y-%m-%d}")
     if index == snapshot.read(INDEX_PATH):
         return None

@@ -17,7 +17,7 @@ from diffmem.curation.weave import link, relinked
 from diffmem.memory import PROFILE_PATH, is_entity_path
 from diffmem.memory.editing import Edited, line_ending
 from diffmem.memory.entities import Entity, render_entity
-from diffmem.memory.facts import citation, citations, fact_key
+from diffmem.memory.facts import DEFAULT_SECTION, citation, citations, fact_key
 from diffmem.memory.fields import add_to_list
 from diffmem.memory.markdown import add_fact, confirm_fact, remove_facts
 from diffmem.memory.names import USER_NAMES, free_slug, name_key
@@ -25,8 +25,6 @@ from diffmem.memory.outline import Fact, Outline, is_blank, outline
 from diffmem.memory.settings import Settings
 from diffmem.memory.workspace import Workspace
 from diffmem.planner.words import is_english, is_stop_word, words
-
-DEFAULT_SECTION = "Facts"
 
 
 class _Refused(Exception):

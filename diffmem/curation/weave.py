@@ -27,7 +27,7 @@ def link(path: str, label: str) -> str:
     return f"[[{path.removesuffix('.md')}|{label}]]"
 
 
-def link_targets(text: str) -> set[str]:
+def _link_targets(text: str) -> set[str]:
     """The paths, without their ending, that the links of `text` lead to."""
     return {match[1] for match in _LINK.finditer(text)}
 
@@ -40,19 +40,19 @@ def relinked(text: str, old: str, new: str) -> str:
 
 def weave(workspace: Workspace) -> int:
     """Weave links into the facts of entities, timeline and profile; the number of files that changed."""
-    names = woven_names(workspace.entities)
+    names = _woven_names(workspace.entities)
     pattern = _pattern(names)
     changed = 0
     for path in workspace.paths if names else ():
         if path.startswith(("memories/", "timeline/")) or path == "profile.md":
             text = workspace.text(path)
-            woven = woven_text(text, path, names, pattern)
+            woven = _woven_text(text, path, names, pattern)
             workspace.put(path, woven)
             changed += woven != text
     return changed
 
 
-def woven_names(entities: Iterable[Entity]) -> dict[str, str]:
+def _woven_names(entities: Iterable[Entity]) -> dict[str, str]:
     """The path that each proper name leads to; a name that several entities go by leads nowhere."""
     owners: dict[str, set[str]] = {}
     spellings: dict[str, str] = {}
@@ -64,7 +64,7 @@ def woven_names(entities: Iterable[Entity]) -> dict[str, str]:
     return {name: path for name, path in spellings.items() if owners[name_key(name)] == {path}}
 
 
-def woven_text(text: str, path: str, names: Mapping[str, str], pattern: re.Pattern[str]) -> str:
+def _woven_text(text: str, path: str, names: Mapping[str, str], pattern: re.Pattern[str]) -> str:
     """`text`, the file at `path`, with links woven into its facts; as it was where that would change what it says."""
     parts = outline(text)
     lines = list(parts.lines)
@@ -77,7 +77,7 @@ def woven_text(text: str, path: str, names: Mapping[str, str], pattern: re.Patte
 
 
 def _woven(said: str, path: str, names: Mapping[str, str], pattern: re.Pattern[str]) -> str:
-    linked = link_targets(said) | {path.removesuffix(".md")}
+    linked = _link_targets(said) | {path.removesuffix(".md")}
 
     def replaced(match: re.Match[str]) -> str:
         target = names.get(match[0], "")

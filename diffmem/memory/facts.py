@@ -8,6 +8,8 @@ import unicodedata
 
 MAX_FACT_CHARS = 600
 MAX_CITATIONS = 3
+DEFAULT_SECTION = "Facts"
+"""The heading of a fact that comes without one."""
 
 _CITATION = re.compile(r"(?<![ \t])[ \t]*\^\[([^\[\]#\s]+)(?:#(\d{1,9}))?\]")
 _BULLET = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")

@@ -1,10 +1,19 @@
 """The files of a memory, its sessions aside, and what edits have made of them: from a snapshot's files to a change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from diffmem.memory.editing import decoded, encoded
 from diffmem.memory.entities import Entity, find_entity, is_entity_path, parse_entity
 from diffmem.memory.index import INDEX_PATH, changed_days, render_index
+
+
+class _Files(Protocol):
+    """What is asked of a snapshot."""
+
+    def paths(self) -> Sequence[str]: ...
+
+    def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]: ...
 
 
 class Workspace:
@@ -14,6 +23,11 @@ class Workspace:
         self._old = dict(files)
         self._new: dict[str, bytes | None] = {}
         self._entities = {path: parse_entity(path, data) for path, data in files.items() if is_entity_path(path)}
+
+    @classmethod
+    def of(cls, snapshot: _Files) -> "Workspace":
+        """The files of `snapshot`, of which no session is read."""
+        return cls(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
 
     @property
     def paths(self) -> list[str]:

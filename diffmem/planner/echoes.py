@@ -7,6 +7,7 @@ question does not have, speak for whoever else uses them.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from diffmem.planner.features import rarity
 from diffmem.planner.query import Query
 from diffmem.planner.reading import Passage
 from diffmem.planner.stemming import stem
@@ -41,7 +42,7 @@ def echoes(likely: Mapping[int, float], query: Query, passages: Sequence[Passage
     for index, words in told.items():
         for word in words:
             if 2 <= len(holders[word]) <= _COMMON * len(passages):
-                share = math.sqrt(likely[index] / total) * _rarity(len(holders[word]), len(passages))
+                share = math.sqrt(likely[index] / total) * rarity(len(holders[word]), len(passages))
                 weights[word] = weights.get(word, 0.0) + share
     return _spread(weights, holders, len(passages))
 
@@ -69,11 +70,7 @@ def _holders(passages: Sequence[Passage], wanted: set[str]) -> dict[str, list[in
 def _spread(weights: Mapping[str, float], holders: Mapping[str, list[int]], size: int) -> dict[int, float]:
     found: dict[int, float] = {}
     for word in sorted(weights, key=lambda word: (-weights[word], word))[:_MOST_WORDS]:
-        value = weights[word] * _rarity(len(holders[word]), size)
+        value = weights[word] * rarity(len(holders[word]), size)
         for index in holders[word]:
             found[index] = found.get(index, 0.0) + value
     return found
-
-
-def _rarity(frequency: int, size: int) -> float:
-    return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))

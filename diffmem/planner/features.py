@@ -114,9 +114,8 @@ class Evidence:
         )
 
     def _weight(self, match: Match) -> float:
-        """Robertson's inverse document frequency, which is never negative, by what the term counts in the query."""
-        frequency = len(match.counts)
-        return math.log(1 + (len(self._passages) - frequency + 0.5) / (frequency + 0.5)) * match.term.weight
+        """The rarity of a term, by what it counts in the query."""
+        return rarity(len(match.counts), len(self._passages)) * match.term.weight
 
     def _add_words(self, match: Match) -> None:
         weight = self._weight(match)
@@ -175,3 +174,8 @@ def _ends_asking(passage: Passage) -> bool:
     if text.endswith("]") and "[" in text:
         text = text[: text.rindex("[")].rstrip()
     return text.endswith(("?", "？", "؟"))
+
+
+def rarity(frequency: int, size: int) -> float:
+    """Robertson's inverse document frequency, which is never negative, of what `frequency` of `size` passages have."""
+    return math.log(1 + (size - frequency + 0.5) / (frequency + 0.5))

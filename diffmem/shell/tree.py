@@ -158,7 +158,6 @@ class If:
 
 
 Statement: TypeAlias = Command | Refusal | Pipeline | Not | Block | Group | For | While | If
-Compound = (Group, For, While, If)
 
 _CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls

@@ -62,7 +62,7 @@ class Units:
                 break
         yield {"status": self._state.status, "stopped": ended.stopped}
 
-    def _unit(self, step: Step) -> "_Ended":
+    def _unit(self, step: Step) -> _Ended:
         try:
             self._shell.statement(step.body)
         except LoopExit:

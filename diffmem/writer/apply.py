@@ -13,7 +13,7 @@ from typing import Literal
 from diffmem.memory import PROFILE_PATH, is_entity_path
 from diffmem.memory.editing import Edited
 from diffmem.memory.entities import Entity, render_entity
-from diffmem.memory.facts import fact_key
+from diffmem.memory.facts import DEFAULT_SECTION, fact_key
 from diffmem.memory.fields import add_to_list
 from diffmem.memory.markdown import add_fact, is_bare, remove_empty_sections, remove_fact, replace_fact
 from diffmem.memory.names import USER_NAMES, free_slug, name_key
@@ -23,8 +23,6 @@ from diffmem.memory.workspace import Workspace
 from diffmem.writer.dates import event_date
 from diffmem.writer.edits import Edit, EditPlan, Problem
 from diffmem.writer.quotes import Source
-
-DEFAULT_SECTION = "Facts"
 
 _MAX_FILE_CHARS = 400_000
 _MAX_NAMES = 24

@@ -16,7 +16,7 @@ from diffmem.memory.timeline import is_timeline_path
 from diffmem.memory.workspace import Workspace
 from diffmem.repository import Change, FileChange, Repositories, Snapshot
 from diffmem.writer.apply import tidy
-from diffmem.writer.files import settings_of, trailers, with_state, workspace_of
+from diffmem.writer.files import settings_of, trailers, with_state
 from diffmem.writer.outcome import Mode, Status, StorageUse
 
 
@@ -79,7 +79,7 @@ class _Arrival:
         return _change(session, {path: with_state(data, "pending")}, "Queue")
 
     def _amended(self, snapshot: Snapshot, session: Session, old_path: str) -> Mapping[str, bytes | None]:
-        workspace = workspace_of(snapshot)
+        workspace = Workspace.of(snapshot)
         drop_session(workspace, stem(session.session_id))
         changes = workspace.changes(session.local_time.date().isoformat())
         return {**changes, old_path: None, self.path: render_session(session)}

@@ -20,7 +20,7 @@ from diffmem.repository import Change, FileChange, History, Repositories, Snapsh
 from diffmem.shell import Tool
 from diffmem.writer.apply import apply_edits
 from diffmem.writer.edits import EditPlan, Problem
-from diffmem.writer.files import settings_of, trailers, with_state, workspace_of
+from diffmem.writer.files import settings_of, trailers, with_state
 from diffmem.writer.outcome import StorageUse
 from diffmem.writer.pending import RECENT_COMMITS, sessions_in, sessions_of
 from diffmem.writer.quotes import Source
@@ -82,7 +82,7 @@ class _Distiller:
         self._session = parse_session(self._data)
         self._path = path
         self._commits = snapshot.log(max_count=RECENT_COMMITS)
-        self._workspace = workspace_of(snapshot)
+        self._workspace = Workspace.of(snapshot)
         self._usage = Usage()
 
     def distillation(self) -> Distillation:
@@ -200,7 +200,7 @@ class _Writing:
         head_then, workspace = self._prepared
         self.problems = ()
         if snapshot.head != head_then:
-            workspace = workspace_of(snapshot)
+            workspace = Workspace.of(snapshot)
             self.problems = apply_edits(self._plan, workspace, Source(path, data), settings_of(snapshot), day)
         return Change(
             files={**workspace.changes(day.isoformat()), path: with_state(data, "distilled")},

@@ -9,13 +9,7 @@ from diffmem.memory.fields import set_field
 from diffmem.memory.messages import State
 from diffmem.memory.sessions import stem
 from diffmem.memory.settings import Settings
-from diffmem.memory.workspace import Workspace
 from diffmem.repository import Snapshot
-
-
-def workspace_of(snapshot: Snapshot) -> Workspace:
-    """The snapshot's files, its sessions aside."""
-    return Workspace(snapshot.read_all(path for path in snapshot.paths() if not path.startswith("sessions/")))
 
 
 def settings_of(snapshot: Snapshot) -> Settings:

@@ -8,7 +8,6 @@ from diffmem.shell.policy.verdict import BadValue, Place, quoted
 Check = Callable[[str, Place], None]
 
 MAX_WIDTH = 999
-MAX_NUMBER = 1_000_000_000
 
 
 def text(_value: str, _place: Place) -> None:
