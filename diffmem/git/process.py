@@ -95,6 +95,8 @@ def kill(process: "subprocess.Popen[bytes]") -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        if process.stdin is not None:
+            process.stdin.close()  # a second `communicate`, after one that ran out of time, leaves it open
 
 
 def _detail(errors: bytes) -> str:

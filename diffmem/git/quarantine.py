@@ -75,9 +75,14 @@ def admit(
 
 
 def _index(checkout: Checkout, bundle: BinaryIO, pack_at: int, deadline: Deadline) -> None:
-    os.lseek(bundle.fileno(), pack_at, os.SEEK_SET)
     severities = ",".join(f"{message}=ignore" for message in _LEFT_TO_SURVEY)
-    run(checkout, ["index-pack", "--stdin", "--threads=1", f"--strict={severities}"], deadline, stdin=bundle)
+    descriptor = bundle.fileno()
+    place = os.lseek(descriptor, 0, os.SEEK_CUR)
+    os.lseek(descriptor, pack_at, os.SEEK_SET)
+    try:
+        run(checkout, ["index-pack", "--stdin", "--threads=1", f"--strict={severities}"], deadline, stdin=bundle)
+    finally:
+        os.lseek(descriptor, place, os.SEEK_SET)  # where the file's buffer believes it: else closing it may fail
 
 
 def _check_chains(checkout: Checkout, bounds: Bounds, deadline: Deadline) -> None:

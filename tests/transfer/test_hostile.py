@@ -11,9 +11,11 @@ from typing import BinaryIO
 import pytest
 
 from diffmem.curation.adopt import Adoption
-from diffmem.errors import DiffMemError, NotABundle, UnknownUser, UnsafePath
+from diffmem.errors import DeadlineExceeded, DiffMemError, NotABundle, UnknownUser, UnsafePath
+from diffmem.git import Checkout, quarantine
 from diffmem.git.bundles import read_header
 from diffmem.git.packscan import Bounds
+from diffmem.limits import Deadline
 from diffmem.repository import Repositories
 from diffmem.storage import LocalBucket
 from tests.support.bundles import Repository, bundle, copy_all, delta, entry, pack, sha_of
@@ -364,6 +366,16 @@ def test_a_bundle_that_takes_too_long_is_given_up(world: World) -> None:
     data = world.stranger.bundle({"main": world.stranger.files({"a.md": b"x"})})
     world.refused(DiffMemError, "time", lambda: world.send(data, seconds=0.0))
     world.refused(DiffMemError, "time", lambda: world.send(data, seconds=0.03))
+
+
+def test_a_bundle_whose_time_runs_out_at_git_can_be_closed(tmp_path: Path) -> None:
+    times = iter([0.0, 0.0, *[9.0] * 100])
+    scratch = Checkout(tmp_path, tmp_path, tmp_path, "0" * 40)
+    with _file(b"# v2 git bundle\n\nPACK" + b"x" * 1000) as file:
+        file.readline()
+        with pytest.raises(DeadlineExceeded):
+            quarantine._index(scratch, file, 17, Deadline(1, lambda: next(times)))
+        assert file.readline() == b"\n"
 
 
 def test_orders_to_git_are_files_like_any_other_or_nothing(world: World) -> None:
